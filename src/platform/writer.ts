@@ -1,0 +1,133 @@
+/**
+ * One writer per stream. Lines written within one tick are joined and leave in one system call; while the
+ * other side does not read, they wait here, counted, and nothing is awaited by whoever writes.
+ */
+
+/** What Bun's `FileSink` gives: `write` answers a promise while the pipe is full. */
+export interface ByteSink {
+  write(data: string | Uint8Array): number | Promise<number>;
+  flush(): number | Promise<number> | Promise<void> | void;
+  end(): unknown;
+}
+
+/** Joined writes stop growing here, in characters, so that one block is never too large to join cheaply. */
+const BLOCK_CHARS = 1024 * 1024;
+
+export class LineWriter {
+  private queue: string[] = [];
+  private queuedChars = 0;
+  private inFlightChars = 0;
+  private scheduled = false;
+  private closed = false;
+  private failed = false;
+  private idleWaiters: (() => void)[] = [];
+
+  /**
+   * @param sink where the bytes go.
+   * @param onError told once when the sink fails; everything after that is dropped.
+   */
+  constructor(
+    private readonly sink: ByteSink,
+    private readonly onError: (error: unknown) => void = () => {},
+  ) {}
+
+  /** Queues one line, given without its newline. */
+  write(line: string): void {
+    if (this.closed || this.failed) return;
+    this.queue.push(line);
+    this.queuedChars += line.length + 1;
+    if (!this.scheduled && this.inFlightChars === 0) {
+      this.scheduled = true;
+      queueMicrotask(() => this.pump());
+    }
+  }
+
+  /** Characters accepted and not yet taken by the stream, the block being written included. */
+  get pending(): number {
+    return this.queuedChars + this.inFlightChars;
+  }
+
+  /** True while the stream does not take what it was given. */
+  get blocked(): boolean {
+    return this.inFlightChars > 0;
+  }
+
+  /** Resolves when nothing is pending, or the stream has failed or closed. */
+  idle(): Promise<void> {
+    if (this.pending === 0 || this.failed || this.closed) return Promise.resolve();
+    return new Promise((resolve) => this.idleWaiters.push(resolve));
+  }
+
+  /** Ends the stream; what is queued is given to it first, without waiting for the other side. */
+  close(): void {
+    if (this.closed) return;
+    if (!this.failed && this.inFlightChars === 0) this.pump();
+    this.closed = true;
+    try {
+      this.sink.end();
+    } catch (error) {
+      this.fail(error);
+    }
+    this.wake();
+  }
+
+  private pump(): void {
+    this.scheduled = false;
+    while (this.queue.length > 0 && !this.failed && !this.closed) {
+      const block = this.take();
+      let written: number | Promise<number>;
+      try {
+        written = this.sink.write(block);
+        const flushed = this.sink.flush();
+        if (flushed instanceof Promise) flushed.catch((error) => this.fail(error));
+      } catch (error) {
+        this.fail(error);
+        return;
+      }
+      if (written instanceof Promise) {
+        this.inFlightChars = block.length;
+        written.then(
+          () => {
+            this.inFlightChars = 0;
+            this.pump();
+          },
+          (error) => this.fail(error),
+        );
+        return;
+      }
+    }
+    if (this.queue.length === 0) this.wake();
+  }
+
+  private take(): string {
+    let count = 0;
+    let chars = 0;
+    while (count < this.queue.length && chars < BLOCK_CHARS) chars += this.queue[count++]!.length + 1;
+    this.queuedChars -= chars;
+    if (count === this.queue.length) {
+      const lines = this.queue;
+      this.queue = [];
+      lines.push("");
+      return lines.join("\n");
+    }
+    const lines = this.queue.splice(0, count);
+    lines.push("");
+    return lines.join("\n");
+  }
+
+  private fail(error: unknown): void {
+    if (this.failed) return;
+    this.failed = true;
+    this.queue = [];
+    this.queuedChars = 0;
+    this.inFlightChars = 0;
+    this.wake();
+    this.onError(error);
+  }
+
+  private wake(): void {
+    const waiters = this.idleWaiters;
+    this.idleWaiters = [];
+    for (const waiter of waiters) waiter();
+  }
+}
