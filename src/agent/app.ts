@@ -1,0 +1,350 @@
+/**
+ * The ACP surface of one client: its methods, each answered from the sessions below. One app per client, so
+ * that what a client said at `initialize` is at hand in every handler.
+ */
+
+import { type AgentApp, type AnyMessage, agent, type Stream } from "@agentclientprotocol/sdk/unstable";
+import type { Backend } from "../backend/backend.ts";
+import type { Client } from "../clients/client.ts";
+import type { Clients } from "../clients/clients.ts";
+import { errors } from "../errors/index.ts";
+import { type Language, t } from "../locale/index.ts";
+import { isObj, list, type Obj, obj, str } from "../platform/json.ts";
+import type { Log } from "../platform/log.ts";
+import type { Conversation } from "../session/conversation.ts";
+import type { Sessions } from "../session/sessions.ts";
+import { findModel, parseModel } from "../session/settings.ts";
+import type { Credentials } from "../store/providers.ts";
+import { replayUpdates } from "../translate/history.ts";
+import { promptContent } from "./content.ts";
+import { failureError, requestError } from "./failures.ts";
+import { configOptions, currentMode, modeIds, modeState } from "./options.ts";
+import { rootPath } from "./paths.ts";
+
+export interface AgentDeps {
+  readonly sessions: Sessions;
+  readonly clients: Clients;
+  readonly backend: Backend;
+  readonly log: Log;
+  readonly language: Language;
+  readonly version: string;
+  /** True where the simulator is the backend: nobody has to sign in. */
+  readonly simulated: boolean;
+  credentials(): Credentials;
+}
+
+/** The one protocol version that is spoken. */
+const PROTOCOL_VERSION = 1;
+const AUTH_METHOD = "zcode-credentials";
+
+/** @returns the SDK's app for one client, not yet connected. */
+export function agentApp(client: Client, deps: AgentDeps): AgentApp {
+  const surface = new Surface(client, deps);
+  const answered =
+    <P, R>(run: (params: P, signal: AbortSignal) => R | Promise<R>) =>
+    async ({ params, signal }: { params: P; signal: AbortSignal }): Promise<R> => {
+      try {
+        return await run(params, signal);
+      } catch (error) {
+        throw requestError(error);
+      }
+    };
+  return agent({ name: "zcode-acp" })
+    .onRequest(
+      "initialize",
+      answered((params) => surface.initialize(obj(params))),
+    )
+    .onRequest(
+      "authenticate",
+      answered(() => surface.authenticate()),
+    )
+    .onRequest(
+      "session/new",
+      answered((params) => surface.newSession(obj(params))),
+    )
+    .onRequest(
+      "session/load",
+      answered((params) => surface.load(obj(params))),
+    )
+    .onRequest(
+      "session/resume",
+      answered((params) => surface.resume(obj(params))),
+    )
+    .onRequest(
+      "session/list",
+      answered((params) => surface.list(obj(params))),
+    )
+    .onRequest(
+      "session/close",
+      answered((params) => surface.close(obj(params))),
+    )
+    .onRequest(
+      "session/prompt",
+      answered((params, signal) => surface.prompt(obj(params), signal)),
+    )
+    .onRequest(
+      "session/set_mode",
+      answered((params) => surface.setMode(obj(params))),
+    )
+    .onRequest(
+      "session/set_config_option",
+      answered((params) => surface.setOption(obj(params))),
+    )
+    .onNotification("session/cancel", ({ params }) => surface.cancel(obj(params)));
+}
+
+/** The SDK's stream over an outlet of ours: messages in from a readable, out through one joining writer. */
+export function sdkStream(readable: ReadableStream<AnyMessage>, send: (message: AnyMessage) => void): Stream {
+  // The SDK asks nothing of the writable but `getWriter`, `write` and `releaseLock`; a test keeps that true.
+  const writer = {
+    write: (message: AnyMessage) => {
+      send(message);
+      return Promise.resolve();
+    },
+    releaseLock: () => {},
+  };
+  return { readable, writable: { getWriter: () => writer } as unknown as WritableStream<AnyMessage> };
+}
+
+/** Tells every client the settings as they are now, in both forms: some read only the one, some only the other. */
+export function announceSettings(clients: Clients, conversation: Conversation, language: Language): void {
+  clients.publishBody(conversation.id, {
+    sessionUpdate: "config_option_update",
+    configOptions: configOptions(conversation, language),
+  });
+  clients.publishBody(conversation.id, {
+    sessionUpdate: "current_mode_update",
+    currentModeId: currentMode(conversation.settings),
+  });
+}
+
+class Surface {
+  constructor(
+    private readonly client: Client,
+    private readonly deps: AgentDeps,
+  ) {}
+
+  initialize(params: Obj) {
+    this.client.introduce(params);
+    return {
+      protocolVersion: PROTOCOL_VERSION,
+      agentInfo: { name: "zcode-acp", title: "ZCode", version: this.deps.version },
+      agentCapabilities: {
+        loadSession: true,
+        promptCapabilities: { image: true, embeddedContext: true },
+        mcpCapabilities: { http: true, sse: true },
+        sessionCapabilities: { list: {}, resume: {}, close: {} },
+        auth: {},
+      },
+      authMethods: this.authMethods(),
+    };
+  }
+
+  authenticate() {
+    if (this.deps.simulated) return {};
+    const credentials = this.deps.credentials();
+    const usable = [...credentials.providers, ...credentials.personal].some((provider) => provider.usable);
+    if (usable || credentials.cachedPlans.length > 0) return {};
+    throw errors.nothingSignedIn(
+      credentials.files.map((file) => `${file.path} (${file.problem ?? "no usable provider"})`),
+    );
+  }
+
+  newSession(params: Obj) {
+    const conversation = this.deps.sessions.create(this.root(params), mcpServers(params));
+    this.client.ids.set(conversation.id, conversation.id);
+    // The process starts while the person types; what goes wrong with it is told at the first prompt.
+    this.deps.backend.ready().catch(() => {});
+    return { sessionId: conversation.id, ...this.settings(conversation) };
+  }
+
+  async load(params: Obj) {
+    const { conversation, id } = await this.attach(params);
+    const messages = await this.usable(conversation, id, () => this.deps.sessions.history(conversation));
+    for (const update of replayUpdates(messages, conversation.cwd)) {
+      this.deps.clients.publishTo(this.client, conversation.id, update);
+    }
+    return this.settings(conversation);
+  }
+
+  async resume(params: Obj) {
+    const { conversation, id } = await this.attach(params);
+    if (conversation.backendId !== undefined) {
+      await this.usable(conversation, id, () => this.deps.sessions.ensure(conversation));
+    }
+    return this.settings(conversation);
+  }
+
+  async list(params: Obj) {
+    const cwd = str(params.cwd);
+    const root = cwd === undefined ? undefined : rootPath(cwd);
+    if (cwd !== undefined && root === undefined) throw errors.badPath(cwd);
+    const sessions = await this.deps.sessions.list(root);
+    return {
+      sessions: sessions.map(({ sessionId, cwd, title, updatedAt }) => ({
+        sessionId,
+        cwd,
+        ...(title === "" ? {} : { title }),
+        ...(updatedAt > 0 ? { updatedAt: new Date(updatedAt).toISOString() } : {}),
+      })),
+    };
+  }
+
+  async close(params: Obj) {
+    const id = str(params.sessionId) ?? "";
+    const conversation = this.deps.sessions.registry.find(id);
+    if (conversation) {
+      await this.deps.sessions.close(conversation);
+      for (const client of this.deps.clients.all) client.ids.delete(conversation.id);
+    }
+    return {};
+  }
+
+  async prompt(params: Obj, signal: AbortSignal) {
+    const conversation = this.known(params);
+    const { key, outcome } = this.deps.sessions.prompt(conversation, promptContent(params.prompt));
+    const cancel = () => this.deps.sessions.cancel(conversation, key);
+    if (signal.aborted) cancel();
+    signal.addEventListener("abort", cancel, { once: true });
+    const ended = await outcome;
+    signal.removeEventListener("abort", cancel);
+    switch (ended.kind) {
+      case "ended": {
+        const { usage } = ended;
+        return {
+          stopReason: ended.stopReason,
+          ...(usage ? { usage: usage.usage, _meta: { zcode: { usage: usage.meta } } } : {}),
+        };
+      }
+      case "failed":
+        throw failureError(ended.failure);
+      case "queue-full":
+        throw errors.queueFull();
+      case "lost":
+        throw ended.error;
+    }
+  }
+
+  cancel(params: Obj): void {
+    const conversation = this.deps.sessions.registry.find(str(params.sessionId) ?? "");
+    if (conversation) this.deps.sessions.cancel(conversation);
+  }
+
+  async setMode(params: Obj) {
+    const conversation = this.known(params);
+    await this.changeMode(conversation, str(params.modeId) ?? "");
+    return {};
+  }
+
+  async setOption(params: Obj) {
+    const conversation = this.known(params);
+    const id = str(params.configId) ?? "";
+    const value = str(params.value) ?? "";
+    if (id === "mode") await this.changeMode(conversation, value);
+    else if (id === "model") await this.changeModel(conversation, value);
+    else throw errors.badOption(id, value);
+    return { configOptions: configOptions(conversation, this.deps.language) };
+  }
+
+  private async changeMode(conversation: Conversation, mode: string): Promise<void> {
+    if (!modeIds(conversation.settings).includes(mode)) throw errors.badOption("mode", mode);
+    if (conversation.settings.mode === mode) return;
+    await this.deps.sessions.change(conversation, { mode });
+  }
+
+  private async changeModel(conversation: Conversation, value: string): Promise<void> {
+    const { settings } = conversation;
+    // Before any list is known a value is taken by its form alone; the backend judges it at first use.
+    const model =
+      findModel(settings, value)?.ref ?? (settings.models.length === 0 ? parseModel(value) : undefined);
+    if (!model) throw errors.badOption("model", value);
+    if (settings.model?.providerId === model.providerId && settings.model.modelId === model.modelId) return;
+    await this.deps.sessions.change(conversation, { model });
+  }
+
+  private async attach(params: Obj): Promise<{ conversation: Conversation; id: string }> {
+    const id = str(params.sessionId) ?? "";
+    if (id === "") throw errors.sessionUnknown(id);
+    const conversation = this.deps.sessions.open(id, this.root(params), mcpServers(params));
+    this.client.ids.set(conversation.id, id);
+    return { conversation, id };
+  }
+
+  /** Runs what needs the stored session; one that turns out not to exist leaves nothing behind. */
+  private async usable<T>(conversation: Conversation, id: string, run: () => Promise<T>): Promise<T> {
+    try {
+      return await run();
+    } catch (error) {
+      if (conversation.residency === 0 && !this.deps.sessions.running(conversation)) {
+        this.deps.sessions.forget(conversation);
+        this.client.ids.delete(conversation.id);
+      }
+      this.deps.log.once(`attach:${id}`, "warn", "a session could not be opened");
+      throw error;
+    }
+  }
+
+  private known(params: Obj): Conversation {
+    const id = str(params.sessionId) ?? "";
+    const conversation = this.deps.sessions.require(id);
+    if (!this.client.ids.has(conversation.id)) this.client.ids.set(conversation.id, id);
+    return conversation;
+  }
+
+  private root(params: Obj): string {
+    const cwd = str(params.cwd) ?? "";
+    const root = rootPath(cwd);
+    if (root === undefined) throw errors.badPath(cwd);
+    return root;
+  }
+
+  private settings(conversation: Conversation) {
+    return {
+      modes: modeState(conversation, this.deps.language),
+      configOptions: configOptions(conversation, this.deps.language),
+    };
+  }
+
+  private authMethods() {
+    const { language } = this.deps;
+    const methods = [
+      {
+        id: AUTH_METHOD,
+        name: t("auth.agent", {}, language),
+        description: t("auth.agent.about", {}, language),
+      },
+    ];
+    if (!this.client.terminalAuth) return methods;
+    return [
+      ...methods,
+      {
+        id: "zcode-login",
+        type: "terminal" as const,
+        name: t("auth.terminal", {}, language),
+        description: t("auth.terminal.about", {}, language),
+        args: ["login"],
+      },
+    ];
+  }
+}
+
+/** MCP servers of a request, re-keyed to the backend's strict shape; entries of an unknown form are left out. */
+function mcpServers(params: Obj): Obj[] {
+  return list(params.mcpServers)
+    .filter(isObj)
+    .flatMap((server): Obj[] => {
+      const name = str(server.name);
+      if (name === undefined) return [];
+      if (server.type === "http" || server.type === "sse") {
+        return [{ name, type: server.type, url: server.url, headers: pairs(server.headers) }];
+      }
+      if (server.type !== undefined && server.type !== "stdio") return [];
+      return [{ name, command: server.command, args: list(server.args), env: pairs(server.env) }];
+    });
+}
+
+function pairs(value: unknown): Obj[] {
+  return list(value)
+    .filter(isObj)
+    .map((entry) => ({ name: entry.name, value: entry.value }));
+}

@@ -1,0 +1,48 @@
+/** Every failure that leaves over ACP goes through here: a code, a sentence, a hint, and never a stack. */
+
+import { RequestError } from "@agentclientprotocol/sdk/unstable";
+import { RpcError } from "../backend/rpc.ts";
+import { errors, ProductError } from "../errors/index.ts";
+import { maskSecrets } from "../platform/log.ts";
+import { type TurnFailure, turnFailure } from "../translate/failure.ts";
+
+/** ACP's code for "sign in first"; editors offer the sign-in at it. */
+const AUTH_REQUIRED = -32000;
+const INVALID_PARAMS = -32602;
+const NOT_FOUND = -32002;
+const INTERNAL = -32603;
+
+/** @returns what the client is answered; any error at all becomes one. */
+export function requestError(error: unknown): RequestError {
+  if (error instanceof RequestError) return error;
+  if (error instanceof ProductError) return productError(error);
+  if (error instanceof RpcError)
+    return failureError(turnFailure({ code: error.code, message: error.message, data: error.data }));
+  return productError(errors.internal(error instanceof Error ? error.name : typeof error));
+}
+
+/** A turn that failed, in the words of the person who must do something about it. */
+export function failureError(failure: TurnFailure): RequestError {
+  const message = maskSecrets(failure.message);
+  return productError(
+    failure.kind === "auth" ? errors.notSignedIn(message) : errors.promptFailed(failure.kind, message),
+  );
+}
+
+function productError(error: ProductError): RequestError {
+  const message = error.hint ? `${error.sentence} ${error.hint}` : error.sentence;
+  return new RequestError(codeOf(error), message, { code: error.code, details: message });
+}
+
+function codeOf(error: ProductError): number {
+  switch (error.kind) {
+    case "auth":
+      return AUTH_REQUIRED;
+    case "params":
+      return INVALID_PARAMS;
+    case "notFound":
+      return NOT_FOUND;
+    default:
+      return INTERNAL;
+  }
+}

@@ -1,0 +1,81 @@
+/** `configOptions` and `modes`: the same settings in the two forms that clients read. */
+
+import { type Language, t } from "../locale/index.ts";
+import type { Conversation } from "../session/conversation.ts";
+import { MODES, type ModelChoice, modelValue, type Settings } from "../session/settings.ts";
+
+const MODE_NAMES: Readonly<Record<string, "mode.build" | "mode.edit" | "mode.plan" | "mode.yolo">> = {
+  build: "mode.build",
+  edit: "mode.edit",
+  plan: "mode.plan",
+  yolo: "mode.yolo",
+};
+
+/** The mode shown before the backend has named one: its own default. */
+const DEFAULT_MODE = "build";
+
+export function currentMode(settings: Settings): string {
+  return settings.mode ?? DEFAULT_MODE;
+}
+
+/** Modes to choose from; the one that the backend is in is always among them. */
+export function modeIds(settings: Settings): string[] {
+  const current = currentMode(settings);
+  return (MODES as readonly string[]).includes(current) ? [...MODES] : [...MODES, current];
+}
+
+/** ACP's `SessionModeState`. */
+export function modeState(conversation: Conversation, language: Language) {
+  return {
+    currentModeId: currentMode(conversation.settings),
+    availableModes: modeIds(conversation.settings).map((id) => ({ id, ...modeText(id, language) })),
+  };
+}
+
+/** ACP's select options `mode` and, where models are known, `model`. */
+export function configOptions(conversation: Conversation, language: Language) {
+  const { settings } = conversation;
+  const mode = {
+    type: "select" as const,
+    id: "mode",
+    name: t("option.mode", {}, language),
+    category: "mode",
+    currentValue: currentMode(settings),
+    options: modeIds(settings).map((value) => ({ value, ...modeText(value, language) })),
+  };
+  const { model, models } = settings;
+  if (models.length === 0) return [mode];
+  const known = models.some(
+    (choice) => choice.ref.modelId === model?.modelId && choice.ref.providerId === model?.providerId,
+  );
+  const listed = [
+    ...models.map((choice) => ({ value: modelValue(choice.ref), name: modelName(choice, models) })),
+    ...(model && !known ? [{ value: modelValue(model), name: model.modelId }] : []),
+  ];
+  const first = models[0];
+  const current = model ?? first?.ref;
+  if (!current) return [mode];
+  return [
+    mode,
+    {
+      type: "select" as const,
+      id: "model",
+      name: t("option.model", {}, language),
+      category: "model",
+      currentValue: modelValue(current),
+      options: listed,
+    },
+  ];
+}
+
+/** A model's label, with its provider where two share it. */
+function modelName(choice: ModelChoice, all: readonly ModelChoice[]): string {
+  const twins = all.filter((other) => other.label === choice.label).length > 1;
+  return twins ? `${choice.label} (${choice.providerLabel ?? choice.ref.providerId})` : choice.label;
+}
+
+function modeText(id: string, language: Language): { name: string; description?: string } {
+  const key = MODE_NAMES[id];
+  if (!key) return { name: id };
+  return { name: t(key, {}, language), description: t(`${key}.about`, {}, language) };
+}

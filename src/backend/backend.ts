@@ -1,0 +1,362 @@
+/**
+ * The app-server as the rest of the program sees it: always there. It is started at first use, probed, told
+ * the account, and started again after it died; what it asks for itself is answered here, what it asks a
+ * person is handed on.
+ */
+
+import { errors, type ProductError } from "../errors/index.ts";
+import type { Clock } from "../platform/clock.ts";
+import { type Obj, str } from "../platform/json.ts";
+import type { Log } from "../platform/log.ts";
+import { maskSecrets } from "../platform/log.ts";
+import type { Credentials } from "../store/providers.ts";
+import { accountSnapshot, type HeaderRefusal, headersFor } from "./account.ts";
+import { OLDEST_VERSION, PROBE_DEADLINE_MS, STDERR_SHOWN_LINES } from "./limits.ts";
+import { type Env, type Launch, type Located, printedVersion } from "./locate.ts";
+import { CODE, LostError, type RequestOptions, RpcError, type RpcHooks, type ServerRequest } from "./rpc.ts";
+import { AppServer, type ServerExit, type ServerProcess } from "./server.ts";
+
+/** Answers one request of the app-server; a second answer is dropped. */
+export interface Reply {
+  result(value: Obj): void;
+  error(code: number, message: string): void;
+}
+
+export interface BackendHooks {
+  /** The params of one `session/event`. */
+  event(params: Obj): void;
+  /** The params of one `state.updated`. */
+  state(params: Obj): void;
+  /** The params of a `v4/telemetry/event` of kind `turn.terminal`. */
+  terminal(params: Obj): void;
+  /** A question for a person: `interaction/requestPermission` or `interaction/requestUserInput`. */
+  question(request: ServerRequest, reply: Reply): void;
+  /** The process is gone; every session of it must be resumed before it is used again. */
+  lost(error: ProductError): void;
+}
+
+export interface BackendDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly env: Env;
+  locate(): Promise<Located>;
+  spawn(launch: Launch): ServerProcess;
+  credentials(): Credentials;
+  /** The provider that the person pinned, if any. */
+  readonly provider: string | undefined;
+  /** Why headers were refused, as a sentence for the person. */
+  refusal(reason: HeaderRefusal): string;
+  onFrame?: RpcHooks["onFrame"];
+}
+
+/** Questions come to the client instead of answering themselves after five minutes. */
+const PREFERENCES = {
+  nativeSearchEnhancementsEnabled: false,
+  memoryEnabled: false,
+  askUserQuestionAutoResolutionEnabled: false,
+};
+
+export class Backend {
+  private server: AppServer | undefined;
+  private starting: Promise<AppServer> | undefined;
+  private accountRevision = 0;
+  private pushedAccount = "";
+  private closed = false;
+  private startCount = 0;
+  private closing: Promise<void> | undefined;
+
+  constructor(
+    private readonly deps: BackendDeps,
+    private readonly hooks: BackendHooks,
+  ) {}
+
+  /** How often a process has been started; sessions that an earlier one held are not resident any more. */
+  get generation(): number {
+    return this.startCount;
+  }
+
+  /** For the black box. */
+  get live(): { pid: number | undefined; starts: number; openRequests: number } {
+    return {
+      pid: this.server?.process.pid,
+      starts: this.startCount,
+      openRequests: this.server?.rpc.open ?? 0,
+    };
+  }
+
+  /** A running, probed app-server; rejects with a `ProductError` a person can act on. */
+  ready(): Promise<AppServer> {
+    if (this.closed) return Promise.reject(errors.bridgeClosing());
+    if (this.server?.alive) return Promise.resolve(this.server);
+    if (!this.starting) {
+      const starting = this.start();
+      this.starting = starting;
+      const done = () => {
+        if (this.starting === starting) this.starting = undefined;
+      };
+      starting.then(done, done);
+    }
+    return this.starting;
+  }
+
+  /**
+   * One request, on a process that is started where there is none. Keys named in `optional` are left out once
+   * the build has refused them, so that older builds get only what they accept.
+   * @throws RpcError the backend's own error; ProductError where the process is missing or died.
+   */
+  async call(
+    method: string,
+    params: Obj,
+    optional: readonly string[] = [],
+    options?: RequestOptions,
+  ): Promise<unknown> {
+    const server = await this.ready();
+    return this.callOn(server, method, params, optional, options);
+  }
+
+  /** Like `call`, but only where a process runs already; nobody waits for the answer. */
+  tell(method: string, params: Obj): void {
+    const server = this.server;
+    if (!server?.alive) return;
+    server.rpc.request(method, params).catch((error) => {
+      this.deps.log.once(
+        `tell:${method}:${error instanceof RpcError ? error.code : "lost"}`,
+        "warn",
+        `${method} was not taken`,
+      );
+    });
+  }
+
+  /** Pushes the account again where the credential files say something new. */
+  async refreshAccount(): Promise<void> {
+    const server = await this.ready();
+    await this.pushAccount(server, (await this.deps.locate()).launch?.builtinTable);
+  }
+
+  /** Ends the process and everything that it started; memoised. */
+  close(): Promise<void> {
+    this.closed = true;
+    this.closing ??= (async () => {
+      const server = this.server ?? (await this.starting?.catch(() => undefined));
+      await server?.kill();
+    })();
+    return this.closing;
+  }
+
+  private async callOn(
+    server: AppServer,
+    method: string,
+    params: Obj,
+    optional: readonly string[],
+    options?: RequestOptions,
+  ): Promise<unknown> {
+    let refused = server.refusedKeys.get(method);
+    for (;;) {
+      const known = refused;
+      const sent = known?.size
+        ? Object.fromEntries(Object.entries(params).filter(([key]) => !known.has(key)))
+        : params;
+      try {
+        return await server.rpc.request(method, sent, options);
+      } catch (error) {
+        if (error instanceof RpcError && error.code === CODE.invalidParams) {
+          const key = optional.find((name) => name in sent && error.message.includes(`"${name}"`));
+          if (key !== undefined) {
+            refused = server.refusedKeys.get(method) ?? new Set();
+            refused.add(key);
+            server.refusedKeys.set(method, refused);
+            continue;
+          }
+        }
+        throw error instanceof LostError ? this.lostError(server, error) : error;
+      }
+    }
+  }
+
+  private lostError(server: AppServer, error: LostError): ProductError {
+    if (error.why === "deadline") return errors.backendSilent(error.method);
+    return errors.backendDied(shownTail(server.stderrTail));
+  }
+
+  private async start(): Promise<AppServer> {
+    const located = await this.deps.locate();
+    const launch = located.launch;
+    if (!launch) throw errors.backendNotFound(located.looked);
+    if (this.closed) throw errors.bridgeClosing();
+    let process: ServerProcess;
+    try {
+      process = this.deps.spawn(launch);
+    } catch (error) {
+      throw errors.backendFailed(launch.entry, String(error));
+    }
+    this.startCount++;
+    this.pushedAccount = "";
+    let probed = false;
+    const server: AppServer = new AppServer(
+      process,
+      this.rpcHooks(() => server),
+      this.deps.clock,
+      (exit) => {
+        if (this.server === server) this.server = undefined;
+        if (probed && !this.closed) this.hooks.lost(this.exitError(launch, server, exit));
+      },
+    );
+    try {
+      const [version] = await Promise.all([
+        launch.source === "simulator"
+          ? undefined
+          : printedVersion(launch.versionArgv, this.deps.env, this.deps.clock),
+        this.probe(server),
+      ]);
+      if (version !== undefined && compareVersions(version, OLDEST_VERSION) < 0) {
+        throw errors.backendTooOld(version, OLDEST_VERSION);
+      }
+      await this.pushAccount(server, launch.builtinTable);
+      if (this.closed) throw errors.bridgeClosing();
+    } catch (error) {
+      const died = error instanceof LostError && error.why === "closed";
+      const exit = died ? await process.exited : undefined;
+      await server.kill();
+      if (exit) throw this.exitError(launch, server, exit);
+      if (error instanceof LostError) throw errors.backendSilent(error.method);
+      throw error;
+    }
+    probed = true;
+    this.server = server;
+    return server;
+  }
+
+  /** Any answer proves that it speaks; which one tells the era, and nothing needs to know it yet. */
+  private async probe(server: AppServer): Promise<void> {
+    try {
+      await server.rpc.request("runtime/capabilities", {}, { deadlineMs: PROBE_DEADLINE_MS });
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error;
+    }
+  }
+
+  private async pushAccount(server: AppServer, table: string | undefined): Promise<void> {
+    if (table === undefined) return;
+    const snapshot = accountSnapshot(table, this.deps.credentials(), this.deps.provider);
+    if (!snapshot) return;
+    const key = JSON.stringify(snapshot);
+    if (key === this.pushedAccount) return;
+    const revision = String(++this.accountRevision);
+    try {
+      await server.rpc.request(
+        "provider/updateAccountConfig",
+        { revision, ...snapshot },
+        { deadlineMs: PROBE_DEADLINE_MS },
+      );
+      this.pushedAccount = key;
+    } catch (error) {
+      // An older build has no such method and needs no push; anything else shows at the first model request.
+      if (!(error instanceof RpcError)) throw error;
+      if (error.code !== CODE.methodNotFound) {
+        this.deps.log.once(`account:${error.code}`, "warn", `the account push was refused (${error.code})`);
+      }
+    }
+  }
+
+  private exitError(launch: Launch, server: AppServer, exit: ServerExit): ProductError {
+    const how = exit.signal ? `signal ${exit.signal}` : `code ${exit.code}`;
+    const tail = shownTail(server.stderrTail);
+    return this.server === server || exit.signal || server.rpc.open > 0
+      ? errors.backendDied(tail)
+      : errors.backendFailed(launch.entry, [how, tail].filter(Boolean).join(": "));
+  }
+
+  private rpcHooks(server: () => AppServer): RpcHooks {
+    return {
+      onRequest: (request) => this.onRequest(request, server()),
+      onNotification: (method, params) => {
+        if (method === "session/event") this.hooks.event(params);
+        else if (method === "state.updated") this.hooks.state(params);
+        else if (method === "v4/telemetry/event" && params.kind === "turn.terminal")
+          this.hooks.terminal(params);
+      },
+      onBadLine: (what, bytes) => {
+        this.deps.log.once(
+          `backend-line:${what}`,
+          "warn",
+          `the app-server wrote a line that is ${what} (${bytes} characters)`,
+        );
+      },
+      ...(this.deps.onFrame ? { onFrame: this.deps.onFrame } : {}),
+    };
+  }
+
+  private onRequest(request: ServerRequest, server: AppServer): void {
+    let answered = false;
+    const once = (send: () => void) => {
+      if (answered) return;
+      answered = true;
+      send();
+    };
+    const reply: Reply = {
+      result: (value) => once(() => server.rpc.respond(request.id, value)),
+      error: (code, message) => once(() => server.rpc.respondError(request.id, code, message)),
+    };
+    try {
+      this.answer(request, reply);
+    } catch (error) {
+      this.deps.log.once(
+        `request:${request.method}`,
+        "error",
+        `answering ${request.method} failed: ${errorName(error)}`,
+      );
+      reply.error(CODE.internal, "the client could not answer");
+    }
+  }
+
+  private answer(request: ServerRequest, reply: Reply): void {
+    switch (request.method) {
+      case "session/requestRuntimePreferences":
+        return reply.result(PREFERENCES);
+      case "interaction/requestProviderRuntimeHeaders": {
+        const answer = headersFor(request.params, this.deps.credentials());
+        return reply.result(
+          "apiKey" in answer
+            ? { headersApplied: true, requestAuth: { apiKey: answer.apiKey } }
+            : { headersApplied: false, errorMessage: this.deps.refusal(answer.refusal) },
+        );
+      }
+      case "interaction/requestOfficialMcpAuthHeaders":
+        return reply.result({ ok: false, reason: "official_auth_unavailable" });
+      case "interaction/requestPermission":
+      case "interaction/requestUserInput":
+        return this.hooks.question(request, reply);
+      default:
+        this.deps.log.once(
+          `unserved:${request.method}`,
+          "info",
+          `the app-server asked for ${request.method}, which is not served`,
+        );
+        return reply.error(CODE.methodNotFound, `Method not found: ${request.method}`);
+    }
+  }
+}
+
+function errorName(error: unknown): string {
+  return error instanceof Error ? error.name : typeof error;
+}
+
+function shownTail(tail: string): string {
+  return maskSecrets(tail.trim().split("\n").slice(-STDERR_SHOWN_LINES).join("\n"));
+}
+
+/** Negative when `a` is older than `b`; both dotted numbers. */
+export function compareVersions(a: string, b: string): number {
+  const left = a.split(".").map(Number);
+  const right = b.split(".").map(Number);
+  for (let i = 0; i < Math.max(left.length, right.length); i++) {
+    const difference = (left[i] ?? 0) - (right[i] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
+
+/** The session that a frame of the backend speaks of. */
+export function sessionOf(params: Obj): string | undefined {
+  return str(params.sessionId);
+}

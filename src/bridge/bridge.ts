@@ -1,0 +1,163 @@
+/**
+ * Composition: one bridge is one backend, its conversations, and the clients attached to them. It constructs and
+ * owns; every room below gets the interfaces it uses. Many bridges may live in one process.
+ */
+
+import { agentApp, announceSettings, sdkStream } from "../agent/app.ts";
+import { Backend } from "../backend/backend.ts";
+import { type Launch, locateBackend } from "../backend/locate.ts";
+import type { ServerProcess } from "../backend/server.ts";
+import { Client } from "../clients/client.ts";
+import { Clients } from "../clients/clients.ts";
+import type { Config } from "../config/index.ts";
+import { Questions } from "../interact/questions.ts";
+import { t } from "../locale/index.ts";
+import type { BlackBox } from "../platform/blackbox.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Log } from "../platform/log.ts";
+import type { Paths } from "../platform/paths.ts";
+import { Sessions } from "../session/sessions.ts";
+import { AliasStore } from "../store/aliases.ts";
+import { readCredentials } from "../store/providers.ts";
+import type { Transport } from "./transport.ts";
+
+export interface BridgeDeps {
+  readonly config: Config;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly paths: Paths;
+  readonly platform: string;
+  /** The words that start this very program, for the simulator. */
+  readonly self: readonly string[];
+  readonly version: string;
+  /** Real time, for deadlines on processes and files. */
+  readonly clock: Clock;
+  /** The scaled clock of the rules. */
+  readonly rules: Clock;
+  readonly log: Log;
+  readonly blackbox: BlackBox;
+  /** Starts an app-server; `groupSpawner` for a real one. */
+  readonly spawn: (launch: Launch) => ServerProcess;
+}
+
+export interface Connection {
+  /** Resolves when the client is gone. */
+  readonly closed: Promise<void>;
+}
+
+export interface Bridge {
+  connect(transport: Transport): Connection;
+  /** Settles every prompt, ends the backend and all that it started; memoised. */
+  close(): Promise<void>;
+  /** The live state for the black box: no content. */
+  live(): Record<string, unknown>;
+}
+
+export function createBridge(deps: BridgeDeps): Bridge {
+  const { config, log, clock } = deps;
+  const language = config.language;
+  const credentials = () => readCredentials(deps.paths.zcodeHome);
+  const clients = new Clients();
+  const backend: Backend = new Backend(
+    {
+      clock,
+      log,
+      env: deps.env,
+      locate: () =>
+        locateBackend({
+          env: deps.env,
+          home: deps.paths.home,
+          zcodeHome: deps.paths.zcodeHome,
+          platform: deps.platform,
+          bin: config.bin,
+          node: config.node,
+          provider: config.provider,
+          keepHappyEyeballs: config.keepHappyEyeballs,
+          backend: config.backend,
+          simArgs: config.simArgs,
+          self: deps.self,
+          credentials: credentials(),
+          clock,
+        }),
+      spawn: deps.spawn,
+      credentials,
+      provider: config.provider,
+      refusal: (reason) => t(`headers.${reason}`, {}, language),
+      onFrame: (direction, what, id, session, size) =>
+        deps.blackbox.frame(direction, what, id, session, size),
+    },
+    {
+      event: (params) => sessions.event(params),
+      state: (params) => sessions.state(params),
+      terminal: (params) => sessions.terminal(params),
+      question: (request, reply) => questions.ask(request, reply),
+      lost: (error) => sessions.lost(error),
+    },
+  );
+  const sessions: Sessions = new Sessions({
+    backend,
+    aliases: new AliasStore(deps.paths.zcodeHome, log),
+    rules: deps.rules,
+    clock,
+    log,
+    newId: () => crypto.randomUUID(),
+    sink: {
+      update: (conversation, update) => clients.publish(conversation.id, update),
+      settings: (conversation) => announceSettings(clients, conversation, language),
+      running: () => {},
+      dropQuestions: (conversation) => questions.drop(conversation),
+    },
+  });
+  const questions: Questions = new Questions({
+    clients,
+    log,
+    language,
+    owner: (params) => sessions.owner(params),
+    publish: (conversation, update) => clients.publish(conversation.id, update),
+  });
+  let closing: Promise<void> | undefined;
+  return {
+    connect(transport) {
+      const client = new Client({
+        send: (message) => transport.send(message),
+        request: (method, params, signal) =>
+          connection.client.request(method, params, {
+            cancellationSignal: signal,
+            stopWaitingOnCancel: true,
+          }),
+      });
+      clients.add(client);
+      const app = agentApp(client, {
+        sessions,
+        clients,
+        backend,
+        log,
+        language,
+        version: deps.version,
+        simulated: config.backend === "sim",
+        credentials,
+      });
+      const connection = app.connect(
+        sdkStream(transport.readable, (message) => transport.send(JSON.stringify(message))),
+      );
+      const closed = connection.closed.then(() => clients.remove(client));
+      return { closed };
+    },
+    close() {
+      closing ??= Promise.all([sessions.closeAll(), backend.close()]).then(() => {});
+      return closing;
+    },
+    live: () => ({
+      backend: backend.live,
+      clients: clients.all.map((client) => ({ name: client.name, initialized: client.initialized })),
+      questions: questions.waiting,
+      conversations: sessions.registry.all().map((conversation) => ({
+        id: conversation.id,
+        backendId: conversation.backendId,
+        running: sessions.running(conversation),
+        waiting: conversation.turns.waiting.length,
+        lastSeq: conversation.lastSeq,
+        residency: conversation.residency,
+      })),
+    }),
+  };
+}

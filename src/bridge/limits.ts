@@ -1,0 +1,8 @@
+/** Deadlines of a bridge's end, milliseconds of real time. */
+
+/** How long the last answers may take to leave before the process goes. */
+export const FLUSH_DEADLINE_MS = 150;
+/** The whole of a shutdown; what is left then is the watchdog's. */
+export const CLOSE_DEADLINE_MS = 900;
+/** After this long without a message memory is given back to the system. */
+export const IDLE_SHRINK_MS = 1_500;

@@ -1,0 +1,23 @@
+/** An app-server process of its own group, which cannot outlive this one. */
+
+import type { Launch } from "../backend/locate.ts";
+import type { ServerProcess } from "../backend/server.ts";
+import type { Log } from "../platform/log.ts";
+import { type Guard, killTree, spawnGroup } from "../platform/process.ts";
+
+/** @param cwd where the app-server runs; conversations name their own roots. */
+export function groupSpawner(guard: Guard, cwd: string, log: Log): (launch: Launch) => ServerProcess {
+  return (launch) => {
+    const child = spawnGroup({ argv: launch.argv, cwd, env: launch.env }, guard);
+    return {
+      pid: child.pid,
+      stdin: child.stdin,
+      stdout: child.stdout,
+      stderr: child.stderr,
+      exited: child.exited,
+      kill: async () => {
+        if (!(await killTree(child))) log.once("kill", "warn", "a process of the backend did not end");
+      },
+    };
+  };
+}

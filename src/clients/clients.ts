@@ -1,0 +1,61 @@
+/**
+ * Everyone who is attached. An update goes to every client, rendered at most once per style and serialised once
+ * per style; a client that never heard of the conversation passes it over.
+ */
+
+import type { Update } from "../translate/updates.ts";
+import type { Client } from "./client.ts";
+import { renderUpdate, type Style } from "./render.ts";
+
+export class Clients {
+  private readonly attached = new Set<Client>();
+
+  add(client: Client): void {
+    this.attached.add(client);
+  }
+
+  remove(client: Client): void {
+    this.attached.delete(client);
+  }
+
+  get all(): readonly Client[] {
+    return [...this.attached];
+  }
+
+  /** @param id the conversation's first id, for clients that have none of their own. */
+  publish(id: string, update: Update): void {
+    const rendered = new Map<boolean, string | undefined>();
+    for (const client of this.attached) {
+      if (!client.initialized) continue;
+      const key = styleKey(client.style);
+      let body = rendered.get(key);
+      if (body === undefined && !rendered.has(key)) {
+        body = renderUpdate(update, client.style);
+        rendered.set(key, body);
+      }
+      if (body !== undefined) client.outlet.send(frame(client.ids.get(id) ?? id, body));
+    }
+  }
+
+  /** An update for one client alone, such as a replay's. */
+  publishTo(client: Client, id: string, update: Update): void {
+    const body = renderUpdate(update, client.style);
+    if (body !== undefined) client.outlet.send(frame(client.ids.get(id) ?? id, body));
+  }
+
+  /** A ready-made `update` field for everyone. */
+  publishBody(id: string, body: Readonly<Record<string, unknown>>): void {
+    const json = JSON.stringify(body);
+    for (const client of this.attached) {
+      if (client.initialized) client.outlet.send(frame(client.ids.get(id) ?? id, json));
+    }
+  }
+}
+
+function styleKey(style: Style): boolean {
+  return style.terminal;
+}
+
+function frame(sessionId: string, body: string): string {
+  return `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":${JSON.stringify(sessionId)},"update":${body}}}`;
+}

@@ -1,0 +1,157 @@
+/**
+ * Neutral updates to ACP's `session/update` payloads, one rendering per style. Each function answers the JSON of
+ * the `update` field, or undefined where that style has nothing to say.
+ */
+
+import type { Diff, ToolCard, Update } from "../translate/updates.ts";
+
+/** What makes clients see the same update differently. */
+export interface Style {
+  /** Shows live terminals: output is appended by `_meta.terminal_output`. Others get a fenced block. */
+  readonly terminal: boolean;
+}
+
+export const STYLES: readonly Style[] = [{ terminal: false }, { terminal: true }];
+
+const ROLE = {
+  agent: "agent_message_chunk",
+  thought: "agent_thought_chunk",
+  user: "user_message_chunk",
+} as const;
+
+/** @returns the JSON of the `update` field. */
+export function renderUpdate(update: Update, style: Style): string | undefined {
+  switch (update.kind) {
+    case "text": {
+      const id = update.messageId === undefined ? "" : `,"messageId":${JSON.stringify(update.messageId)}`;
+      return `{"sessionUpdate":"${ROLE[update.role]}","content":{"type":"text","text":${JSON.stringify(update.text)}}${id}}`;
+    }
+    case "tool":
+      return renderTool(update, style);
+    case "plan":
+      return JSON.stringify({ sessionUpdate: "plan", entries: update.entries });
+    case "usage":
+      return `{"sessionUpdate":"usage_update","used":${update.used},"size":${update.size}}`;
+    case "title":
+      return JSON.stringify({ sessionUpdate: "session_info_update", title: update.title });
+    case "mode":
+      return JSON.stringify({ sessionUpdate: "current_mode_update", currentModeId: update.mode });
+  }
+}
+
+function renderTool(update: Extract<Update, { kind: "tool" }>, style: Style): string | undefined {
+  const { card } = update;
+  const terminal = card.command && style.terminal;
+  switch (update.change) {
+    case "opened":
+      return JSON.stringify({
+        sessionUpdate: "tool_call",
+        ...cardFields(card),
+        content: terminal ? [terminalContent(card)] : cardContent(card),
+        _meta: { ...cardMeta(card), ...(terminal ? { terminal_info: { terminal_id: card.id } } : {}) },
+      });
+    case "changed":
+      return JSON.stringify({
+        sessionUpdate: "tool_call_update",
+        ...cardFields(card),
+        content: terminal ? [terminalContent(card)] : cardContent(card),
+        _meta: cardMeta(card),
+      });
+    case "output":
+      if (terminal) {
+        return JSON.stringify({
+          sessionUpdate: "tool_call_update",
+          toolCallId: card.id,
+          _meta: { terminal_output: { terminal_id: card.id, data: update.appended } },
+        });
+      }
+      return JSON.stringify({
+        sessionUpdate: "tool_call_update",
+        toolCallId: card.id,
+        content: cardContent(card),
+        _meta: cardMeta(card),
+      });
+    case "closed":
+      return JSON.stringify({
+        sessionUpdate: "tool_call_update",
+        toolCallId: card.id,
+        status: card.status,
+        title: card.title,
+        content: terminal ? [terminalContent(card), ...failureContent(card)] : cardContent(card),
+        ...(card.locations.length > 0 ? { locations: card.locations } : {}),
+        ...(card.exitCode === undefined ? {} : { rawOutput: { exitCode: card.exitCode } }),
+        _meta: {
+          ...cardMeta(card),
+          ...(terminal
+            ? {
+                terminal_exit: {
+                  terminal_id: card.id,
+                  exit_code: card.exitCode ?? (card.status === "completed" ? 0 : null),
+                  signal: card.signal ?? null,
+                },
+              }
+            : {}),
+        },
+      });
+  }
+}
+
+/** The parts of a card that every full rendering repeats, ACP's `ToolCall` without content. */
+export function cardFields(card: ToolCard): Record<string, unknown> {
+  return {
+    toolCallId: card.id,
+    title: card.title,
+    kind: card.kind,
+    status: card.status,
+    ...(card.locations.length > 0 ? { locations: card.locations } : {}),
+    ...(card.rawInput === undefined ? {} : { rawInput: card.rawInput }),
+  };
+}
+
+/** Remote clients pick icons by the raw tool name; a sub-agent's result rides here as well. */
+export function cardMeta(card: ToolCard): Record<string, unknown> {
+  return {
+    claudeCode: {
+      toolName: card.name,
+      ...(card.parentId === undefined ? {} : { parentToolUseId: card.parentId }),
+    },
+    ...(card.subagent === undefined ? {} : { subagent: card.subagent }),
+  };
+}
+
+/** A card's content for a client without live terminals. */
+export function cardContent(card: ToolCard): unknown[] {
+  const parts: unknown[] = card.diffs.map(diffContent);
+  if (card.command) {
+    if (card.output !== "") parts.push(textContent(fenced(card.output, "console")));
+    if (card.exitCode !== undefined && card.exitCode !== 0)
+      parts.push(textContent(`Exit code ${card.exitCode}`));
+  } else if (card.output !== "") {
+    parts.push(textContent(card.outputStyle === "code" ? fenced(card.output, "") : card.output));
+  }
+  parts.push(...failureContent(card));
+  return parts;
+}
+
+function failureContent(card: ToolCard): unknown[] {
+  return card.failure && card.failure !== card.output ? [textContent(card.failure)] : [];
+}
+
+function terminalContent(card: ToolCard): unknown {
+  return { type: "terminal", terminalId: card.id };
+}
+
+function diffContent(diff: Diff): unknown {
+  return { type: "diff", path: diff.path, oldText: diff.oldText, newText: diff.newText };
+}
+
+export function textContent(text: string): unknown {
+  return { type: "content", content: { type: "text", text } };
+}
+
+/** A code block whose fence is longer than any run of backticks inside. */
+export function fenced(body: string, language: string): string {
+  const longest = (body.match(/`{3,}/g) ?? []).reduce((most, run) => Math.max(most, run.length), 2);
+  const fence = "`".repeat(longest + 1);
+  return `${fence}${language}\n${body.replace(/\n$/, "")}\n${fence}`;
+}

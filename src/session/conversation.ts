@@ -1,0 +1,66 @@
+/**
+ * One conversation: everything that belongs to it and to no other. A record is reached only through the
+ * registry; whoever holds one may ask whether it still is the registered one.
+ */
+
+import type { Timer } from "../platform/clock.ts";
+import type { Obj } from "../platform/json.ts";
+import { newTranslateState, type TranslateState } from "../translate/events.ts";
+import { newTurnState, type Outcome, type TimerName, type TurnState } from "../turn/machine.ts";
+import { type ModelRef, NO_SETTINGS, type Settings } from "./settings.ts";
+
+/** What `session/send` carries besides the session. */
+export interface PromptContent {
+  readonly content: string;
+  readonly attachments: readonly Obj[];
+}
+
+export interface PendingPrompt {
+  readonly prompt: PromptContent;
+  readonly settle: (outcome: Outcome) => void;
+}
+
+export class Conversation {
+  /** Every ACP id that names it; the first is the one it was made or loaded under. */
+  readonly aliases = new Set<string>();
+  /** The backend's id once there is one. */
+  backendId: string | undefined;
+  /** The backend process in which its session is resident; 0 for none. */
+  residentIn = 0;
+  /** Counts cold resumes: `seq` starts anew with each. */
+  residency = 0;
+  /** The last event taken within this residency. */
+  lastSeq = 0;
+  settings: Settings = NO_SETTINGS;
+  /** Set before first use: ride in `session/create`. */
+  wanted: { mode?: string; model?: ModelRef } = {};
+  title = "";
+  /** True once a prompt of it was taken: it is stored, and can be resumed. */
+  prompted = false;
+  closed = false;
+  translate: TranslateState;
+  turns: TurnState;
+  readonly prompts = new Map<number, PendingPrompt>();
+  readonly timers = new Map<TimerName, Timer>();
+  nextKey = 1;
+  /** The one resume or create under way, shared by all who need it. */
+  opening: Promise<Obj | undefined> | undefined;
+  createdAt = 0;
+
+  /**
+   * @param id the ACP id under which it is known first.
+   * @param cwd its root, without a trailing slash.
+   * @param mcpServers in the backend's shape.
+   * @param inputPrefix makes the ids of its prompts unique over restarts.
+   */
+  constructor(
+    readonly id: string,
+    readonly cwd: string,
+    public mcpServers: readonly Obj[],
+    inputPrefix: string,
+  ) {
+    this.aliases.add(id);
+    this.translate = newTranslateState(cwd);
+    this.turns = newTurnState(inputPrefix);
+  }
+}

@@ -1,0 +1,201 @@
+/**
+ * Keeping a conversation's backend session ready for use: created at first use, resumed where its process or its
+ * residency is gone, subscribed, and followed from where its events were left.
+ */
+
+import type { Backend } from "../backend/backend.ts";
+import { CODE, RpcError } from "../backend/rpc.ts";
+import { errors } from "../errors/index.ts";
+import { isObj, list, num, type Obj, obj, text } from "../platform/json.ts";
+import type { AliasStore } from "../store/aliases.ts";
+import { contextUsage, planUpdate } from "../translate/events.ts";
+import type { Update } from "../translate/updates.ts";
+import type { Conversation } from "./conversation.ts";
+import type { Registry } from "./registry.ts";
+import type { ModelRef } from "./settings.ts";
+
+/** Tools that ask the client for services which no editor offers; a model that cannot see them picks none. */
+export const UNSERVED_TOOLS = [
+  "CronCreate",
+  "CronList",
+  "CronUpdate",
+  "CronDelete",
+  "OffPeakCreate",
+  "OffPeakList",
+];
+const CREATE_OPTIONAL = ["toolDenylist", "mcpServers", "thoughtLevel", "model", "mode"];
+
+export interface ResidenceHooks {
+  /** One event that a subscription brought along. */
+  event(params: Obj): void;
+  update(conversation: Conversation, update: Update): void;
+  /** A snapshot's settings, to be folded into the record's. */
+  settings(conversation: Conversation, patch: Obj): void;
+}
+
+export interface ResidenceDeps {
+  readonly backend: Backend;
+  readonly aliases: AliasStore;
+}
+
+export class Residence {
+  constructor(
+    private readonly deps: ResidenceDeps,
+    private readonly registry: Registry,
+    private readonly hooks: ResidenceHooks,
+  ) {}
+
+  /**
+   * Makes the backend session ready for use: created at first use, resumed where its process or its residency is
+   * gone. Concurrent callers share one.
+   * @returns the snapshot of the create or resume; undefined where the session was resident already.
+   */
+  of(conversation: Conversation): Promise<Obj | undefined> {
+    if (conversation.opening) return conversation.opening;
+    if (conversation.residentIn !== 0 && conversation.residentIn === this.deps.backend.generation) {
+      return Promise.resolve(undefined);
+    }
+    const opening = this.bringUp(conversation).finally(() => {
+      if (conversation.opening === opening) conversation.opening = undefined;
+    });
+    conversation.opening = opening;
+    return opening;
+  }
+
+  saveAlias(conversation: Conversation): Promise<void> {
+    const { id, cwd, backendId, createdAt } = conversation;
+    return this.deps.aliases.put(id, { cwd, backendId, createdAt });
+  }
+
+  private async bringUp(conversation: Conversation): Promise<Obj | undefined> {
+    await this.deps.backend.ready();
+    const generation = this.deps.backend.generation;
+    const snapshot =
+      conversation.backendId === undefined
+        ? await this.createSession(conversation)
+        : await this.resume(conversation, conversation.backendId);
+    conversation.residentIn = generation;
+    conversation.residency++;
+    conversation.lastSeq = num(obj(snapshot.runtime).eventSeq) ?? 0;
+    this.takeSnapshot(conversation, snapshot);
+    await this.subscribe(conversation);
+    return snapshot;
+  }
+
+  private async createSession(conversation: Conversation): Promise<Obj> {
+    const { cwd, wanted, mcpServers } = conversation;
+    const params: Record<string, unknown> = { workspace: workspaceOf(cwd), toolDenylist: UNSERVED_TOOLS };
+    if (wanted.mode !== undefined) params.mode = wanted.mode;
+    if (mcpServers.length > 0) params.mcpServers = mcpServers;
+    if (wanted.model !== undefined) {
+      const level = conversation.settings.models.find(
+        (choice) =>
+          choice.ref.providerId === wanted.model?.providerId && choice.ref.modelId === wanted.model.modelId,
+      )?.defaultLevel;
+      params.model =
+        level === undefined ? wanted.model : { ...wanted.model, options: { reasoningLevel: level } };
+      if (level !== undefined) params.thoughtLevel = level;
+    }
+    const snapshot = obj(await this.deps.backend.call("session/create", params, CREATE_OPTIONAL));
+    const backendId = text(obj(snapshot.session).sessionId);
+    if (backendId === undefined) throw errors.backendAnswered("session/create", "no session id");
+    this.registry.bind(conversation, backendId);
+    void this.saveAlias(conversation);
+    return snapshot;
+  }
+
+  private async resume(conversation: Conversation, backendId: string): Promise<Obj> {
+    const { cwd, mcpServers } = conversation;
+    const params = {
+      sessionId: backendId,
+      workspace: workspaceOf(cwd),
+      toolDenylist: UNSERVED_TOOLS,
+      ...(mcpServers.length > 0 ? { mcpServers } : {}),
+    };
+    try {
+      return obj(await this.deps.backend.call("session/resume", params, ["toolDenylist", "mcpServers"]));
+    } catch (error) {
+      if (!(error instanceof RpcError) || error.code !== CODE.notResident) throw error;
+      // A session that was never prompted is not stored: a fresh one stands behind the same placeholder.
+      if (conversation.prompted || conversation.id === backendId)
+        throw errors.sessionUnknown(conversation.id);
+      const { mode, model } = conversation.settings;
+      conversation.wanted = { ...(mode ? { mode } : {}), ...(model ? { model } : {}) };
+      return this.createSession(conversation);
+    }
+  }
+
+  private async subscribe(conversation: Conversation): Promise<void> {
+    const answer = await this.deps.backend.call(
+      "session/subscribe",
+      {
+        sessionId: conversation.backendId,
+        deliveryKind: "desktop-continuous",
+        afterSeq: conversation.lastSeq,
+      },
+      ["deliveryKind", "afterSeq"],
+    );
+    for (const event of list(obj(answer).events))
+      if (isObj(event)) this.hooks.event({ sessionId: conversation.backendId, ...event });
+  }
+
+  private takeSnapshot(conversation: Conversation, snapshot: Obj): void {
+    const projection = obj(snapshot.projection);
+    this.hooks.settings(conversation, settingsOf(snapshot));
+    const title = text(obj(snapshot.session).title);
+    if (title !== undefined) conversation.title = title;
+    const used = num(projection.contextUsed) ?? 0;
+    const updates = [
+      ...contextUsage(conversation.translate, used, num(projection.contextWindow)),
+      ...planUpdate(conversation.translate, todosOf(snapshot)),
+    ];
+    for (const update of updates) this.hooks.update(conversation, update);
+  }
+
+  /** Sets a model with a level that it knows: one that declares levels refuses a choice without. */
+  async setModel(conversation: Conversation, model: ModelRef): Promise<void> {
+    const choice = conversation.settings.models.find(
+      (entry) => entry.ref.providerId === model.providerId && entry.ref.modelId === model.modelId,
+    );
+    const level = choice?.defaultLevel ?? choice?.levels[0];
+    const selection = level === undefined ? model : { ...model, options: { reasoningLevel: level } };
+    const answer = await this.call(
+      conversation,
+      "session/setModel",
+      { sessionId: conversation.backendId, model: selection, persistAsWorkspaceLastUsed: false },
+      ["persistAsWorkspaceLastUsed"],
+    );
+    this.hooks.settings(conversation, settingsOf(answer));
+  }
+
+  /** A call on a resident session; an eviction is answered by one resume and one more try. */
+  async call(
+    conversation: Conversation,
+    method: string,
+    params: Obj,
+    optional: readonly string[] = [],
+  ): Promise<unknown> {
+    try {
+      return await this.deps.backend.call(method, params, optional);
+    } catch (error) {
+      if (!(error instanceof RpcError) || error.code !== CODE.notResident) throw error;
+      conversation.residentIn = 0;
+      await this.of(conversation);
+      return this.deps.backend.call(method, { ...params, sessionId: conversation.backendId }, optional);
+    }
+  }
+}
+
+function workspaceOf(cwd: string): Obj {
+  return { workspacePath: cwd, workspaceKey: cwd };
+}
+
+/** The settings of a snapshot, or of any answer that holds one. */
+export function settingsOf(snapshot: unknown): Obj {
+  return obj(obj(snapshot).settings);
+}
+
+function todosOf(snapshot: Obj): readonly unknown[] {
+  const groups = list(snapshot.todoGroups).flatMap((group) => list(obj(group).todos));
+  return groups.length > 0 ? groups : list(snapshot.todos);
+}

@@ -1,0 +1,499 @@
+/**
+ * The conversations of one bridge: made lazily, resumed when the backend lost them, driven by the turn rules.
+ * This room runs the effects of `turn/machine.ts`; what a person sees leaves through `SessionSink`.
+ */
+
+import type { Backend } from "../backend/backend.ts";
+import { CODE, RpcError } from "../backend/rpc.ts";
+import { errors } from "../errors/index.ts";
+import type { Clock } from "../platform/clock.ts";
+import { list, num, type Obj, obj, str, text } from "../platform/json.ts";
+import type { Log } from "../platform/log.ts";
+import type { AliasStore } from "../store/aliases.ts";
+import { closeOpenCards, translateEvent } from "../translate/events.ts";
+import { turnFailure } from "../translate/failure.ts";
+import type { Update } from "../translate/updates.ts";
+import { turnUsage } from "../translate/usage.ts";
+import { type Effect, type Input, isRunning, type Outcome, reduce } from "../turn/machine.ts";
+import { Conversation, type PromptContent } from "./conversation.ts";
+import { LIST_LIMIT } from "./limits.ts";
+import { Registry } from "./registry.ts";
+import { Residence, settingsOf, UNSERVED_TOOLS } from "./residence.ts";
+import { foldSettings, type ModelRef, type Settings } from "./settings.ts";
+
+export interface SessionSink {
+  update(conversation: Conversation, update: Update): void;
+  /** Mode, model or level are not what they were. */
+  settings(conversation: Conversation): void;
+  /** A turn of any kind began or ended. */
+  running(conversation: Conversation, running: boolean): void;
+  /** The running turn was cancelled, preempted or lost: nobody waits for its questions any more. */
+  dropQuestions(conversation: Conversation): void;
+}
+
+export interface SessionDeps {
+  readonly backend: Backend;
+  readonly aliases: AliasStore;
+  /** The scaled clock of the rules. */
+  readonly rules: Clock;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly sink: SessionSink;
+  readonly newId: () => string;
+}
+
+/** One entry of `session/list`, in the backend's own words. */
+export interface ListedSession {
+  readonly sessionId: string;
+  readonly cwd: string;
+  readonly title: string;
+  /** Milliseconds since the epoch. */
+  readonly updatedAt: number;
+}
+
+const SEND_OPTIONAL = ["inputId", "toolDenylist"];
+
+export class Sessions {
+  readonly registry = new Registry();
+  private readonly residence: Residence;
+  private closing: Promise<void> | undefined;
+
+  constructor(private readonly deps: SessionDeps) {
+    this.residence = new Residence(deps, this.registry, {
+      event: (params) => this.event(params),
+      update: (conversation, update) => this.deliver(conversation, update),
+      settings: (conversation, patch) => this.fold(conversation, patch),
+    });
+  }
+
+  /** A conversation behind a placeholder id; nothing is asked of the backend. */
+  create(cwd: string, mcpServers: readonly Obj[]): Conversation {
+    const conversation = this.register(this.deps.newId(), cwd, mcpServers);
+    conversation.createdAt = this.deps.clock.now();
+    void this.residence.saveAlias(conversation);
+    return conversation;
+  }
+
+  /**
+   * The conversation that an id names: live here, a placeholder of this or an earlier bridge, or a session of the
+   * backend. Nothing is resumed yet.
+   */
+  open(id: string, cwd: string, mcpServers: readonly Obj[]): Conversation {
+    const live = this.registry.find(id);
+    if (live) {
+      if (!live.aliases.has(id)) this.registry.alias(live, id);
+      if (mcpServers.length > 0) live.mcpServers = mcpServers;
+      return live;
+    }
+    const alias = this.deps.aliases.get(id);
+    const shared = alias?.backendId === undefined ? undefined : this.registry.ofBackend(alias.backendId);
+    if (shared) {
+      this.registry.alias(shared, id);
+      return shared;
+    }
+    const conversation = this.register(id, alias?.cwd ?? cwd, mcpServers);
+    conversation.createdAt = alias?.createdAt ?? this.deps.clock.now();
+    if (alias === undefined) {
+      this.registry.bind(conversation, id);
+      conversation.prompted = true;
+    } else if (alias.backendId !== undefined) {
+      this.registry.bind(conversation, alias.backendId);
+    }
+    return conversation;
+  }
+
+  /** The live conversation of an id; throws the error that a client is answered with. */
+  require(id: string): Conversation {
+    const conversation = this.registry.find(id);
+    if (!conversation) throw errors.sessionUnknown(id);
+    return conversation;
+  }
+
+  /** Makes the backend session ready without reading its history. */
+  async ensure(conversation: Conversation): Promise<void> {
+    await this.residence.of(conversation);
+  }
+
+  /** Forgets a conversation that turned out not to exist. */
+  forget(conversation: Conversation): void {
+    this.retire(conversation);
+    this.registry.remove(conversation);
+  }
+
+  /** Runs one prompt; resolves when its own turn has ended, however that was. */
+  prompt(conversation: Conversation, prompt: PromptContent): { key: number; outcome: Promise<Outcome> } {
+    const key = conversation.nextKey++;
+    const outcome = new Promise<Outcome>((settle) => conversation.prompts.set(key, { prompt, settle }));
+    this.dispatch(conversation, { type: "prompt", key });
+    return { key, outcome };
+  }
+
+  /** Cancels the running and the waiting prompts, or one of them. */
+  cancel(conversation: Conversation, key?: number): void {
+    this.dispatch(conversation, key === undefined ? { type: "cancel" } : { type: "cancel", key });
+  }
+
+  running(conversation: Conversation): boolean {
+    return isRunning(conversation.turns);
+  }
+
+  /** Changes mode or model: at once where the session is live, else with its creation. */
+  async change(conversation: Conversation, wanted: { mode?: string; model?: ModelRef }): Promise<void> {
+    if (conversation.backendId === undefined && !conversation.opening) {
+      Object.assign(conversation.wanted, wanted);
+      this.fold(conversation, {
+        ...(wanted.mode === undefined ? {} : { mode: { current: wanted.mode } }),
+        ...(wanted.model === undefined ? {} : { model: { current: wanted.model } }),
+      });
+      return;
+    }
+    await this.residence.of(conversation);
+    const sessionId = conversation.backendId;
+    if (wanted.mode !== undefined) {
+      const snapshot = await this.residence.call(conversation, "session/setMode", {
+        sessionId,
+        mode: wanted.mode,
+      });
+      // A build that answers no snapshot has still taken it.
+      this.fold(conversation, { mode: { current: wanted.mode }, ...settingsOf(snapshot) });
+    }
+    if (wanted.model !== undefined) await this.residence.setModel(conversation, wanted.model);
+  }
+
+  /** The stored messages of a conversation, whole, from a resume's own answer where one was needed. */
+  async history(conversation: Conversation): Promise<readonly unknown[]> {
+    if (conversation.backendId === undefined) return [];
+    const snapshot = await this.residence.of(conversation);
+    if (snapshot) return list(snapshot.messages);
+    const answer = await this.residence.call(conversation, "session/messages", {
+      sessionId: conversation.backendId,
+    });
+    return list(obj(answer).messages);
+  }
+
+  /** Sessions that the backend stores, newest first; of one workspace, where one is named. */
+  async list(cwd: string | undefined): Promise<ListedSession[]> {
+    const workspace = cwd === undefined ? {} : { workspace: { workspacePath: cwd, workspaceKey: cwd } };
+    const answer = await this.deps.backend.call("session/list", { ...workspace, limit: LIST_LIMIT }, [
+      "limit",
+    ]);
+    return list(obj(answer).sessions)
+      .map(obj)
+      .flatMap((entry) => {
+        const sessionId = text(entry.sessionId);
+        const path = text(obj(entry.workspace).workspacePath) ?? cwd;
+        if (sessionId === undefined || path === undefined || entry.archivedAt !== undefined) return [];
+        const updatedAt = num(entry.updatedAt) ?? num(entry.createdAt) ?? 0;
+        return [{ sessionId, cwd: path, title: str(entry.title) ?? "", updatedAt }];
+      })
+      .sort((a, b) => b.updatedAt - a.updatedAt);
+  }
+
+  /** Closes one conversation here and its runtime in the backend; what is stored stays. */
+  async close(conversation: Conversation): Promise<void> {
+    this.retire(conversation);
+    this.registry.remove(conversation);
+    const { backendId } = conversation;
+    if (backendId !== undefined && conversation.residentIn === this.deps.backend.generation) {
+      await this.deps.backend
+        .call("session/close", { sessionId: backendId })
+        .catch((error) => this.logFailure("session/close", error));
+    }
+  }
+
+  /** Settles every prompt as cancelled and forgets every conversation; memoised. */
+  closeAll(): Promise<void> {
+    this.closing ??= (async () => {
+      for (const conversation of this.registry.clear()) this.retire(conversation);
+      await this.deps.aliases.flushed();
+    })();
+    return this.closing;
+  }
+
+  /** One `session/event` of the backend. */
+  event(params: Obj): void {
+    const conversation = this.owner(params);
+    if (!conversation) return;
+    const seq = num(params.seq);
+    if (seq !== undefined) {
+      if (seq <= conversation.lastSeq) return;
+      conversation.lastSeq = seq;
+    }
+    const type = str(params.type) ?? "";
+    const payload = obj(params.payload);
+    const turnId = text(params.turnId) ?? text(payload.turnId);
+    if (type === "turn.started") return this.turnStarted(conversation, turnId, payload);
+    for (const update of translateEvent(conversation.translate, type, payload))
+      this.deliver(conversation, update);
+    const inputId = text(payload.inputId);
+    switch (type) {
+      case "turn.completed":
+        return this.dispatch(conversation, {
+          type: "turnEnded",
+          turnId,
+          inputId,
+          end: {
+            kind: "completed",
+            resultType: str(payload.resultType) ?? "success",
+            usage: turnUsage(payload.usage),
+          },
+        });
+      case "turn.failed":
+        return this.dispatch(conversation, {
+          type: "turnEnded",
+          turnId,
+          inputId,
+          end: { kind: "failed", failure: turnFailure(payload.error) },
+        });
+      case "turn.terminal":
+        return this.terminal({ ...payload, sessionId: params.sessionId, turnId });
+      case "turn.steerQueued":
+        return this.dispatch(conversation, {
+          type: "steered",
+          inputId,
+          targetTurnId: text(payload.targetTurnId),
+        });
+    }
+  }
+
+  /** One `state.updated`: the prompt lock, and settings wherever they were changed. */
+  state(params: Obj): void {
+    const conversation = this.owner(params);
+    if (!conversation) return;
+    const reason = str(params.reason) ?? "";
+    const patch = obj(params.patch);
+    if (reason === "prompt_started" || reason === "compact_started")
+      this.dispatch(conversation, { type: "lockTaken" });
+    else if (LOCK_FREE.has(reason))
+      this.dispatch(conversation, { type: "lockFree", failed: reason === "prompt_failed" });
+    this.fold(conversation, patch);
+  }
+
+  /** A `turn.terminal`, in either of the ways in which builds send it. */
+  terminal(params: Obj): void {
+    const conversation = this.owner(params);
+    if (!conversation) return;
+    const status = str(params.status);
+    const usage = undefined;
+    this.dispatch(conversation, {
+      type: "turnEnded",
+      turnId: text(params.turnId),
+      end:
+        status === "failed"
+          ? { kind: "failed", failure: turnFailure({ message: params.errorMessage, code: params.errorCode }) }
+          : {
+              kind: "completed",
+              resultType: status === "interrupted" ? "cancelled" : (str(params.resultType) ?? "success"),
+              usage,
+            },
+    });
+  }
+
+  /** The backend's process is gone: what ran is answered, what waited goes on with the next process. */
+  lost(error: Error): void {
+    for (const conversation of this.registry.all()) {
+      if (conversation.residentIn === 0) continue;
+      conversation.residentIn = 0;
+      for (const update of closeOpenCards(conversation.translate)) this.deliver(conversation, update);
+      this.deps.sink.dropQuestions(conversation);
+      this.dispatch(conversation, { type: "lost", error });
+    }
+  }
+
+  /** The conversation that a question of the backend belongs to. */
+  owner(params: Obj): Conversation | undefined {
+    const id = text(params.sessionId);
+    return id === undefined ? undefined : this.registry.ofBackend(id);
+  }
+
+  private register(id: string, cwd: string, mcpServers: readonly Obj[]): Conversation {
+    const conversation = new Conversation(id, cwd, mcpServers, `acp-${this.deps.newId()}`);
+    this.registry.add(conversation);
+    return conversation;
+  }
+
+  private turnStarted(conversation: Conversation, turnId: string | undefined, payload: Obj): void {
+    const source = text(payload.inputSource);
+    const hidden = payload.inputVisibility === "model-only";
+    conversation.prompted = true;
+    this.dispatch(conversation, {
+      type: "started",
+      turn: {
+        turnId,
+        inputId: text(payload.inputId),
+        foregroundExecutionId: text(payload.foregroundExecutionId),
+        notification: source === "background_task" || source === "subagent",
+        own: source !== undefined || hidden,
+      },
+    });
+  }
+
+  private fold(conversation: Conversation, patch: Obj): void {
+    const before = conversation.settings;
+    const after = foldSettings(before, patch);
+    conversation.settings = after;
+    if (!sameSettings(before, after)) this.deps.sink.settings(conversation);
+  }
+
+  private deliver(conversation: Conversation, update: Update): void {
+    if (update.kind === "mode") return this.fold(conversation, { mode: { current: update.mode } });
+    if (update.kind === "title") {
+      if (update.source === "generated" || update.source === "custom") conversation.title = update.title;
+      else return;
+    }
+    this.deps.sink.update(conversation, update);
+  }
+
+  private dispatch(conversation: Conversation, input: Input): void {
+    const { state, effects } = reduce(conversation.turns, input);
+    conversation.turns = state;
+    for (const effect of effects) this.run(conversation, effect);
+  }
+
+  private run(conversation: Conversation, effect: Effect): void {
+    switch (effect.type) {
+      case "send":
+        void this.send(conversation, effect.key, effect.inputId);
+        return;
+      case "stop":
+        return this.stop(conversation, effect.foregroundExecutionId);
+      case "abandon":
+        return this.deps.sink.dropQuestions(conversation);
+      case "reset": {
+        conversation.residentIn = 0;
+        if (conversation.backendId !== undefined)
+          this.deps.backend.tell("session/close", { sessionId: conversation.backendId });
+        for (const update of closeOpenCards(conversation.translate)) this.deliver(conversation, update);
+        return;
+      }
+      case "settle": {
+        const pending = conversation.prompts.get(effect.key);
+        conversation.prompts.delete(effect.key);
+        pending?.settle(effect.outcome);
+        return;
+      }
+      case "timer": {
+        conversation.timers.get(effect.name)?.cancel();
+        const { name } = effect;
+        conversation.timers.set(
+          name,
+          this.deps.rules.after(effect.ms, () => {
+            conversation.timers.delete(name);
+            this.dispatch(conversation, { type: "timer", name });
+          }),
+        );
+        return;
+      }
+      case "clearTimer":
+        conversation.timers.get(effect.name)?.cancel();
+        conversation.timers.delete(effect.name);
+        return;
+      case "running":
+        return this.deps.sink.running(conversation, effect.running);
+    }
+  }
+
+  private async send(conversation: Conversation, key: number, inputId: string): Promise<void> {
+    const pending = conversation.prompts.get(key);
+    if (!pending) return;
+    try {
+      await this.residence.of(conversation);
+      // Cancelled while the session was being made ready: nothing was sent, so nothing needs stopping.
+      if (!conversation.prompts.has(key))
+        return this.dispatch(conversation, {
+          type: "refused",
+          key,
+          busy: false,
+          error: new Error("cancelled"),
+        });
+      const { content, attachments } = pending.prompt;
+      await this.residence.call(
+        conversation,
+        "session/send",
+        {
+          sessionId: conversation.backendId,
+          content,
+          inputId,
+          toolDenylist: UNSERVED_TOOLS,
+          ...(attachments.length > 0 ? { attachments } : {}),
+        },
+        SEND_OPTIONAL,
+      );
+      this.dispatch(conversation, { type: "accepted", key });
+    } catch (error) {
+      this.dispatch(conversation, { type: "refused", key, busy: isBusy(error), error: asError(error) });
+    }
+  }
+
+  /** Both stops at once: some builds ignore the one, older ones lack the other. Nobody waits for the answers. */
+  private stop(conversation: Conversation, expectedForegroundExecutionId: string | undefined): void {
+    const sessionId = conversation.backendId;
+    if (sessionId === undefined) return;
+    this.deps.backend.tell("session/stop", { sessionId });
+    if (expectedForegroundExecutionId === undefined) return;
+    this.deps.backend.tell("v4/command", {
+      commandId: this.deps.newId(),
+      clientId: "zcode-acp",
+      sessionId,
+      type: "stop",
+      payload: { expectedForegroundExecutionId },
+      issuedAt: this.deps.clock.now(),
+    });
+  }
+
+  private retire(conversation: Conversation): void {
+    conversation.closed = true;
+    for (const timer of conversation.timers.values()) timer.cancel();
+    conversation.timers.clear();
+    this.deps.sink.dropQuestions(conversation);
+    const pending = [...conversation.prompts.values()];
+    conversation.prompts.clear();
+    for (const { settle } of pending) settle({ kind: "ended", stopReason: "cancelled", usage: undefined });
+  }
+
+  private logFailure(method: string, error: unknown): void {
+    this.deps.log.once(
+      `call:${method}`,
+      "warn",
+      `${method} failed: ${error instanceof RpcError ? error.code : asError(error).name}`,
+    );
+  }
+}
+
+/** Signs that the backend's prompt lock is free again. */
+const LOCK_FREE = new Set([
+  "prompt_completed",
+  "prompt_failed",
+  "session_compacted",
+  "session_compact_cancelled",
+  "session_compact_failed",
+  "goal_continuation_completed",
+  "goal_continuation_failed",
+]);
+
+function sameSettings(a: Settings, b: Settings): boolean {
+  return (
+    a.mode === b.mode &&
+    a.thought === b.thought &&
+    a.model?.providerId === b.model?.providerId &&
+    a.model?.modelId === b.model?.modelId &&
+    a.models.length === b.models.length &&
+    a.models.every(
+      (choice, i) =>
+        choice.ref.modelId === b.models[i]?.ref.modelId &&
+        choice.ref.providerId === b.models[i]?.ref.providerId,
+    )
+  );
+}
+
+/** Busy is `-32010`; older builds said 1308 in these words, a number that elsewhere is a quota code. */
+function isBusy(error: unknown): boolean {
+  return (
+    error instanceof RpcError &&
+    (error.code === CODE.busy || (error.code === 1308 && error.message === "prompt is running"))
+  );
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}

@@ -1,0 +1,89 @@
+/**
+ * `acp-lazy-sessions.json`: which backend session stands behind an id that `session/new` gave out. Its shape
+ * is shared with other bridges, some of which know no lock: each write merges into what is on disk now, keeps
+ * fields it does not know, and is atomic.
+ */
+
+import { mkdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { writeAtomic } from "../platform/atomic.ts";
+import { isObj, num, type Obj, obj, str, text } from "../platform/json.ts";
+import type { Log } from "../platform/log.ts";
+
+export interface Alias {
+  readonly cwd: string;
+  /** The backend's session id; undefined while the placeholder was never used. */
+  readonly backendId: string | undefined;
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
+}
+
+export class AliasStore {
+  readonly path: string;
+  private queue: Promise<void> = Promise.resolve();
+
+  /** @param zcodeHome the directory that holds `v2`. */
+  constructor(
+    zcodeHome: string,
+    private readonly log: Log,
+  ) {
+    this.path = join(zcodeHome, "v2", "acp-lazy-sessions.json");
+  }
+
+  /** What is known of a placeholder, by this or an earlier bridge. */
+  get(id: string): Alias | undefined {
+    const entry = this.read()[id];
+    if (!isObj(entry)) return undefined;
+    const cwd = text(entry.cwd);
+    if (cwd === undefined) return undefined;
+    return { cwd, backendId: text(entry.zcodeSid), createdAt: num(entry.createdAt) ?? 0 };
+  }
+
+  /** Records a placeholder; failing to is logged and breaks nothing, since memory still knows it. */
+  put(id: string, alias: Alias): Promise<void> {
+    const written = this.queue.then(() => this.write(id, alias));
+    this.queue = written;
+    return written;
+  }
+
+  /** Resolves when everything put so far is on disk. */
+  flushed(): Promise<void> {
+    return this.queue;
+  }
+
+  private async write(id: string, alias: Alias): Promise<void> {
+    try {
+      const all = this.read();
+      const entry = { ...obj(all[id]), cwd: alias.cwd, createdAt: alias.createdAt };
+      const next = {
+        ...all,
+        [id]: alias.backendId === undefined ? entry : { ...entry, zcodeSid: alias.backendId },
+      };
+      mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
+      await writeAtomic(this.path, `${JSON.stringify(next, null, 2)}\n`, 0o600);
+    } catch (error) {
+      this.log.once(
+        "alias-write",
+        "warn",
+        `the alias file cannot be written: ${str(obj(error).code) ?? "unknown reason"}`,
+      );
+    }
+  }
+
+  private read(): Obj {
+    let bytes: string;
+    try {
+      bytes = readFileSync(this.path, "utf8");
+    } catch {
+      return {};
+    }
+    try {
+      const value: unknown = JSON.parse(bytes);
+      if (isObj(value)) return value;
+    } catch {
+      // Reported below, with the case of a file that is JSON and no object.
+    }
+    this.log.once("alias-corrupt", "warn", "the alias file is not a JSON object and counts as empty");
+    return {};
+  }
+}

@@ -1,0 +1,370 @@
+/**
+ * Backend events in, neutral updates out. The state belongs to one conversation and is changed in place; there
+ * is no I/O and no clock. Every field of a payload may be missing or of another type.
+ */
+
+import { bool, list, num, type Obj, obj, str, text } from "../platform/json.ts";
+import { appendedTail, finalRemainder, OUTPUT_CHARS } from "./output.ts";
+import { displayDiffs, viewTool } from "./tools.ts";
+import type { PlanEntry, SubagentResult, ToolCard, Update } from "./updates.ts";
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+type Card = Mutable<ToolCard> & { stdout: string; stderr: string };
+
+export interface TranslateState {
+  readonly cwd: string;
+  /** Open cards and those of the running turn, by tool call id. */
+  readonly cards: Map<string, Card>;
+  /** Name and input of calls that the model has made and that are not scheduled yet. */
+  readonly calls: Map<string, { name: string; input: Obj }>;
+  /** The last window size above 0 that anything named, in tokens. */
+  contextWindow: number;
+  lastUsed: number;
+  lastPlan: string;
+}
+
+export function newTranslateState(cwd: string): TranslateState {
+  return { cwd, cards: new Map(), calls: new Map(), contextWindow: 0, lastUsed: -1, lastPlan: "[]" };
+}
+
+/** One `session/event`: its `type` and `payload`. Turn events other than their effect on cards are not drawn here. */
+export function translateEvent(state: TranslateState, type: string, payload: Obj): Update[] {
+  switch (type) {
+    case "model.streaming":
+      return streaming(state, payload);
+    case "tool.updated":
+      return tool(state, payload);
+    case "permission.resolved":
+      return payload.decision === "deny" ? deny(state, payload) : [];
+    case "session.updated":
+      return sessionUpdated(state, payload);
+    case "session.titleUpdated": {
+      const title = text(payload.title);
+      return title === undefined ? [] : [{ kind: "title", title, source: str(payload.source) ?? "" }];
+    }
+    case "turn.completed":
+      return [...turnUsage(state, payload), ...closeOpenCards(state)];
+    case "turn.failed":
+      return closeOpenCards(state);
+    default:
+      return [];
+  }
+}
+
+/** Every card still open at its turn's end had no result that could be told: it is closed as failed. */
+export function closeOpenCards(state: TranslateState): Update[] {
+  const updates: Update[] = [];
+  state.calls.clear();
+  for (const [id, card] of state.cards) {
+    if (card.background && isOpen(card)) continue;
+    if (isOpen(card)) updates.push(close(card, "failed"));
+    state.cards.delete(id);
+  }
+  return updates;
+}
+
+/**
+ * The card for a tool call that a question names, opened where no event has done so: a client must know the call
+ * before it is asked about it.
+ */
+export function ensureCard(
+  state: TranslateState,
+  id: string,
+  name: string,
+  input: Obj,
+): { card: ToolCard; updates: Update[] } {
+  const known = state.cards.get(id);
+  if (known)
+    return { card: known, updates: known.rawInput === undefined ? refresh(state, known, input) : [] };
+  const card = open(state, id, name, input, undefined);
+  return { card, updates: [{ kind: "tool", change: "opened", card }] };
+}
+
+function streaming(state: TranslateState, payload: Obj): Update[] {
+  const delta = payload.delta;
+  switch (payload.kind) {
+    case "text_delta":
+      if (typeof delta !== "string" || delta === "") return [];
+      return [{ kind: "text", role: "agent", messageId: text(payload.assistantMessageId), text: delta }];
+    case "reasoning_delta": {
+      if (typeof delta !== "string" || delta === "") return [];
+      const id = text(payload.assistantMessageId);
+      return [{ kind: "text", role: "thought", messageId: id && thoughtId(id), text: delta }];
+    }
+    case "tool_call": {
+      const id = text(payload.toolCallId);
+      const name = text(payload.toolName);
+      if (id !== undefined && name !== undefined) state.calls.set(id, { name, input: obj(payload.input) });
+      return [];
+    }
+    default:
+      return [];
+  }
+}
+
+/** The id of the thought that belongs to a message, the same live and at replay. */
+export function thoughtId(messageId: string): string {
+  return `thought_${messageId}`;
+}
+
+function tool(state: TranslateState, payload: Obj): Update[] {
+  const id = text(payload.toolCallId);
+  if (id === undefined) return [];
+  const updates: Update[] = [];
+  let card = state.cards.get(id);
+  if (!card) {
+    const call = state.calls.get(id);
+    const name = text(payload.toolName) ?? call?.name;
+    const kind = payload.kind;
+    if (
+      name === undefined ||
+      (kind !== "scheduled" &&
+        kind !== "started" &&
+        kind !== "progress" &&
+        kind !== "result" &&
+        kind !== "error")
+    ) {
+      return [];
+    }
+    const input = payload.input === undefined ? (call?.input ?? {}) : obj(payload.input);
+    card = open(state, id, name, input, text(payload.parentToolCallId));
+    updates.push({ kind: "tool", change: "opened", card });
+  }
+  state.calls.delete(id);
+  if (!isOpen(card)) return updates;
+  switch (payload.kind) {
+    case "scheduled":
+      if (payload.input !== undefined && updates.length === 0)
+        updates.push(...refresh(state, card, obj(payload.input)));
+      break;
+    case "started":
+      if (card.status !== "in_progress") {
+        card.status = "in_progress";
+        updates.push({ kind: "tool", change: "changed", card });
+      }
+      break;
+    case "progress":
+      updates.push(...progress(card, payload));
+      break;
+    case "result":
+      updates.push(...result(state, card, obj(payload.result)));
+      break;
+    case "error": {
+      const error = payload.error;
+      card.failure = text(obj(error).message) ?? text(error) ?? "";
+      updates.push(close(card, "failed"));
+      break;
+    }
+  }
+  return updates;
+}
+
+function open(
+  state: TranslateState,
+  id: string,
+  name: string,
+  input: Obj,
+  parentId: string | undefined,
+): Card {
+  const view = viewTool(name, input, state.cwd);
+  const card: Card = {
+    id,
+    name,
+    ...view,
+    rawInput: Object.keys(input).length > 0 ? input : undefined,
+    status: "pending",
+    output: "",
+    exitCode: undefined,
+    signal: undefined,
+    failure: undefined,
+    subagent: undefined,
+    parentId,
+    background: bool(input.run_in_background) ?? false,
+    stdout: "",
+    stderr: "",
+  };
+  state.cards.set(id, card);
+  return card;
+}
+
+function refresh(state: TranslateState, card: Card, input: Obj): Update[] {
+  if (Object.keys(input).length === 0) return [];
+  Object.assign(card, viewTool(card.name, input, state.cwd), {
+    rawInput: input,
+    background: bool(input.run_in_background) ?? false,
+  });
+  return [{ kind: "tool", change: "changed", card }];
+}
+
+function progress(card: Card, payload: Obj): Update[] {
+  if (!card.command) return [];
+  const out = str(payload.stdoutTail) ?? str(obj(payload.outputPreview).fullText) ?? "";
+  const err = str(payload.stderrTail) ?? "";
+  const appended = appendedTail(card.stdout, out) + appendedTail(card.stderr, err);
+  if (out !== "") card.stdout = out;
+  if (err !== "") card.stderr = err;
+  return appended === "" ? [] : [append(card, appended)];
+}
+
+function append(card: Card, appended: string): Update {
+  card.output += appended;
+  if (card.output.length > OUTPUT_CHARS) card.output = card.output.slice(-OUTPUT_CHARS);
+  return { kind: "tool", change: "output", card, appended };
+}
+
+function result(state: TranslateState, card: Card, value: Obj): Update[] {
+  const updates: Update[] = [];
+  const content = resultText(value.content);
+  const perf = obj(value.perf);
+  const command = obj(obj(perf.detail).command);
+  const failed = value.success === false;
+  if (card.command) {
+    const background = card.background && command.status !== "completed" && command.status !== "failed";
+    const rest = finalRemainder(card.output, content);
+    if (rest !== "") updates.push(append(card, rest));
+    card.exitCode = num(command.exitCode) ?? num(perf.exitCode) ?? exitCodeIn(content);
+    if (background && !failed) {
+      // The launch is over, the command is not: its card stays open until the task ends.
+      return updates;
+    }
+    if (card.exitCode === undefined) card.exitCode = failed ? 1 : 0;
+    updates.push(close(card, failed || card.exitCode !== 0 ? "failed" : "completed"));
+    return updates;
+  }
+  const diffs = displayDiffs(value, state.cwd);
+  if (diffs.length > 0) card.diffs = diffs;
+  const files = list(value.files)
+    .map((file) => text(obj(file).filePath))
+    .filter((path) => path !== undefined);
+  if (files.length > 0 && card.locations.length === 0) card.locations = files.map((path) => ({ path }));
+  if (card.name === "Agent" || card.name === "Task") {
+    const { body, subagent } = subagentResult(content);
+    card.subagent = subagent;
+    card.output = body;
+  } else if (card.name !== "TodoWrite" && card.kind !== "edit") {
+    card.output = content.length > OUTPUT_CHARS ? content.slice(0, OUTPUT_CHARS) : content;
+  }
+  if (failed) card.failure = text(obj(value.error).message) ?? text(value.error) ?? content;
+  updates.push(close(card, failed ? "failed" : "completed"));
+  if (card.name === "TodoWrite" && !failed)
+    updates.push(...planUpdate(state, todosOf(content, card.rawInput)));
+  return updates;
+}
+
+/** The to-dos that a finished `TodoWrite` left: its result names them all, older builds only echo the input. */
+function todosOf(content: string, input: unknown): readonly unknown[] {
+  try {
+    const todos = obj(JSON.parse(content)).todos;
+    if (Array.isArray(todos)) return todos;
+  } catch {
+    // Older builds answer with a sentence.
+  }
+  return list(obj(input).todos);
+}
+
+/** A plan for to-dos in any spelling, or nothing where it says what was said last. */
+export function planUpdate(state: TranslateState, todos: readonly unknown[]): Update[] {
+  const entries: PlanEntry[] = todos.map(obj).flatMap((todo) => {
+    const content = text(todo.content);
+    if (content === undefined) return [];
+    const priority = todo.priority === "high" || todo.priority === "low" ? todo.priority : "medium";
+    const status = todo.status === "completed" || todo.status === "in_progress" ? todo.status : "pending";
+    return [{ content, priority, status }];
+  });
+  const key = JSON.stringify(entries);
+  if (key === state.lastPlan) return [];
+  state.lastPlan = key;
+  return [{ kind: "plan", entries }];
+}
+
+function deny(state: TranslateState, payload: Obj): Update[] {
+  const id = text(payload.toolCallId);
+  const card = id === undefined ? undefined : state.cards.get(id);
+  if (!card || !isOpen(card)) return [];
+  card.failure = text(payload.reason);
+  return [close(card, "failed")];
+}
+
+function close(card: Card, status: "completed" | "failed"): Update {
+  card.status = status;
+  card.stdout = "";
+  card.stderr = "";
+  return { kind: "tool", change: "closed", card };
+}
+
+function isOpen(card: Card): boolean {
+  return card.status === "pending" || card.status === "in_progress";
+}
+
+function resultText(content: unknown): string {
+  if (typeof content === "string") return content;
+  return list(content)
+    .map((part) => str(part) ?? str(obj(part).text) ?? "")
+    .filter((part) => part !== "")
+    .join("\n");
+}
+
+function exitCodeIn(content: string): number | undefined {
+  const match = /^Exit code (\d+)/.exec(content);
+  return match ? Number(match[1]) : undefined;
+}
+
+function subagentResult(content: string): { body: string; subagent: SubagentResult | undefined } {
+  const id = /^agentId: (\S+)/m.exec(content);
+  if (!id?.[1]) return { body: content, subagent: undefined };
+  const lines = content.replace(/<\/?usage>/g, "\n");
+  const number = (name: string) => {
+    const match = new RegExp(`^${name}: (\\d+)`, "m").exec(lines);
+    return match ? Number(match[1]) : undefined;
+  };
+  const tokens = number("subagent_tokens");
+  const toolUses = number("tool_uses");
+  const durationMs = number("duration_ms");
+  return {
+    body: content.slice(0, id.index).trimEnd(),
+    subagent: {
+      agentId: id[1],
+      ...(tokens !== undefined ? { tokens } : {}),
+      ...(toolUses !== undefined ? { toolUses } : {}),
+      ...(durationMs !== undefined ? { durationMs } : {}),
+    },
+  };
+}
+
+function sessionUpdated(state: TranslateState, payload: Obj): Update[] {
+  if (payload.taskId !== undefined) return [];
+  const window = num(payload.contextWindow);
+  if (window !== undefined && window > 0) state.contextWindow = window;
+  const source = str(payload.querySource);
+  const updates: Update[] = [];
+  // Titles and compaction make model requests of their own, which say nothing of this conversation's context.
+  if (
+    payload.usage !== undefined &&
+    payload.type === undefined &&
+    (source === undefined || source === "main_turn")
+  ) {
+    updates.push(...usage(state, obj(payload.usage)));
+  }
+  const mode = text(payload.mode);
+  if (mode !== undefined && payload.previousMode !== undefined) updates.push({ kind: "mode", mode });
+  return updates;
+}
+
+function turnUsage(state: TranslateState, payload: Obj): Update[] {
+  const window = num(obj(payload.usage).contextWindow);
+  if (window !== undefined && window > 0) state.contextWindow = window;
+  return [];
+}
+
+function usage(state: TranslateState, value: Obj): Update[] {
+  const used = num(value.totalTokens) ?? (num(value.inputTokens) ?? 0) + (num(value.outputTokens) ?? 0);
+  return contextUsage(state, used, undefined);
+}
+
+/** A usage update for `used` tokens, or nothing where the window is not known or nothing changed. */
+export function contextUsage(state: TranslateState, used: number, size: number | undefined): Update[] {
+  if (size !== undefined && size > 0) state.contextWindow = size;
+  if (state.contextWindow <= 0 || used <= 0 || used === state.lastUsed) return [];
+  state.lastUsed = used;
+  return [{ kind: "usage", used, size: state.contextWindow }];
+}

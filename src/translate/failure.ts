@@ -1,0 +1,96 @@
+/**
+ * What a `turn.failed` means to a person. The cause may stand in `attribution`, in the `underlying…` fields, in an
+ * older build's nested `cause`, or in the message alone; codes decide, texts only where there is no code.
+ */
+
+import { num, type Obj, obj, text } from "../platform/json.ts";
+
+export type FailureKind =
+  | "auth"
+  | "captcha"
+  | "quota"
+  | "rate"
+  | "overloaded"
+  | "network"
+  | "context"
+  | "model"
+  | "other";
+
+export interface TurnFailure {
+  readonly kind: FailureKind;
+  /** The backend's own words; they may name a provider, never a key. */
+  readonly message: string;
+}
+
+const QUOTA = new Set(
+  "1113 1005 1304 1308 1309 1310 1311 1313 1314 1315 1316 1317 1318 1319 1320 1321 1008 2056 20097 3008 3009 3010 insufficient_quota credit_balance_exhausted exceeded_current_quota_error".split(
+    " ",
+  ),
+);
+const RATE = new Set(
+  "1302 1303 1305 3002 429 rate_limit_error rate_limit_reached_error rate_limited model_rate_limited MODEL_RATE_LIMITED".split(
+    " ",
+  ),
+);
+const OVERLOADED = new Set(
+  "1312 529 overloaded_error engine_overloaded_error provider_overloaded 500 502 503 504 1120 1230 2007 server_error".split(
+    " ",
+  ),
+);
+const NETWORK = new Set(
+  "1234 network_error timeout stream_idle_timeout stale_connection proxy_error tls_error model_request_timeout".split(
+    " ",
+  ),
+);
+const AUTH = new Set(
+  "auth_failed provider_not_configured model_request_auth_missing 401 403 1006".split(" "),
+);
+const CONTEXT = new Set("model_context_exceeded context_exceeded 1261".split(" "));
+const MODEL = new Set(
+  "CONFIGURATION_ERROR invalid_model_selection model_config_missing provider_not_found model_not_found".split(
+    " ",
+  ),
+);
+
+/** @param error `turn.failed.error`, or an RPC error's `{code, message, data}`. */
+export function turnFailure(error: unknown): TurnFailure {
+  const signs = [...signsOf(obj(error), 0)];
+  const message =
+    text(obj(error).message) ?? text(obj(error).underlyingErrorMessage) ?? text(error) ?? "The turn failed.";
+  const has = (set: ReadonlySet<string>) => signs.some((sign) => set.has(sign));
+  const kind: FailureKind = signs.includes("3007")
+    ? "captcha"
+    : has(QUOTA)
+      ? "quota"
+      : has(AUTH) || /missing an API key/i.test(message)
+        ? "auth"
+        : has(CONTEXT)
+          ? "context"
+          : has(RATE)
+            ? "rate"
+            : has(OVERLOADED)
+              ? "overloaded"
+              : has(NETWORK) || /^Network connection failed/.test(message)
+                ? "network"
+                : has(MODEL)
+                  ? "model"
+                  : "other";
+  return { kind, message };
+}
+
+/** Codes, reasons and statuses wherever a build puts them, the deepest nesting seen being three. */
+function* signsOf(error: Obj, depth: number): Generator<string> {
+  const attribution = obj(error.attribution);
+  for (const value of [
+    error.code,
+    error.type,
+    attribution.reason,
+    attribution.statusCode,
+    attribution.providerErrorCode,
+  ]) {
+    const sign = text(value) ?? (num(value) === undefined ? undefined : String(value));
+    if (sign !== undefined) yield sign;
+  }
+  if (depth < 3)
+    for (const inner of [error.cause, error.data, error.detail]) yield* signsOf(obj(inner), depth + 1);
+}

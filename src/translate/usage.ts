@@ -1,0 +1,55 @@
+/**
+ * A turn's billing-grade usage, from the backend's names to ACP's. The backend counts cached tokens into
+ * `inputTokens`; clients compute hit rates from an input that leaves them out, so they are taken out here.
+ */
+
+import { num, type Obj, obj, text } from "../platform/json.ts";
+
+/** ACP's `usage` of a prompt. */
+export interface PromptUsage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly totalTokens: number;
+  readonly cachedReadTokens?: number;
+  readonly cachedWriteTokens?: number;
+  readonly thoughtTokens?: number;
+}
+
+export interface TurnUsage {
+  readonly usage: PromptUsage;
+  /** What ACP has no field for; goes into `_meta.zcode.usage`. */
+  readonly meta: Obj;
+}
+
+/** @param value `turn.completed.usage`; undefined where no model call reported any. */
+export function turnUsage(value: unknown): TurnUsage | undefined {
+  const usage = obj(value);
+  const input = num(usage.inputTokens);
+  const output = num(usage.outputTokens);
+  const total = num(usage.totalTokens);
+  if (input === undefined && output === undefined && total === undefined) return undefined;
+  const read = num(usage.cacheReadTokens);
+  const write = num(usage.cacheWriteTokens);
+  const thought = num(usage.reasoningTokens);
+  const raw = input ?? 0;
+  const inputTokens = Math.max(0, raw - (read ?? 0) - (write ?? 0));
+  const meta: Record<string, unknown> = {};
+  const source = text(usage.source);
+  if (source !== undefined) meta.source = source;
+  for (const key of ["modelRequestCount", "webFetchRequests", "webSearchRequests"]) {
+    const count = num(usage[key]);
+    if (count !== undefined) meta[key] = count;
+  }
+  if (inputTokens !== raw) meta.rawInputTokens = raw;
+  return {
+    usage: {
+      inputTokens,
+      outputTokens: output ?? 0,
+      totalTokens: total ?? raw + (output ?? 0),
+      ...(read === undefined ? {} : { cachedReadTokens: read }),
+      ...(write === undefined ? {} : { cachedWriteTokens: write }),
+      ...(thought === undefined ? {} : { thoughtTokens: thought }),
+    },
+    meta,
+  };
+}

@@ -1,0 +1,14 @@
+/** Waits and bounds of the turn rules. Milliseconds of the rules' clock unless the name says otherwise. */
+
+/** Prompts that may wait behind a running one. */
+export const MAX_WAITING = 32;
+/** A build that sends no sign of a free prompt lock is taken to be free this long after a turn's end. */
+export const QUIET_LOCK_MS = 1_000;
+/** How long a busy answer is retried. */
+export const BUSY_BUDGET_MS = 30_000;
+/** The same while a notification turn of the backend runs: a real model turn, which drains in the end. */
+export const BUSY_NOTIFICATION_BUDGET_MS = 180_000;
+/** Between two tries of a busy send. */
+export const BUSY_RETRY_MS = 250;
+/** A stopped turn that has not ended by then is ended by closing its session. */
+export const STOP_ESCALATION_MS = 10_000;

@@ -1,0 +1,412 @@
+/**
+ * The rules of one conversation's turns, as a pure reducer: (state, input) to (state, effects). It knows no
+ * socket, no file and no clock; waits are effects, and their end comes back as an input.
+ *
+ * Words: a *prompt* is what a client asked and waits for; a *turn* is what the backend runs. The *lock* is the
+ * backend's prompt lock: a send is only taken while it is free, and it stays held for a moment after a turn's end.
+ */
+
+import type { TurnFailure } from "../translate/failure.ts";
+import type { TurnUsage } from "../translate/usage.ts";
+import {
+  BUSY_BUDGET_MS,
+  BUSY_NOTIFICATION_BUDGET_MS,
+  BUSY_RETRY_MS,
+  MAX_WAITING,
+  QUIET_LOCK_MS,
+  STOP_ESCALATION_MS,
+} from "./limits.ts";
+
+export type StopReason = "end_turn" | "max_turn_requests" | "cancelled";
+
+/** How a prompt ended. `queue-full` and `died` never reached a turn's end. */
+export type Outcome =
+  | { readonly kind: "ended"; readonly stopReason: StopReason; readonly usage: TurnUsage | undefined }
+  | { readonly kind: "failed"; readonly failure: TurnFailure; readonly usage?: TurnUsage | undefined }
+  | { readonly kind: "queue-full" }
+  | { readonly kind: "lost"; readonly error: Error };
+
+export type TimerName = "quiet" | "busy" | "stop";
+
+export interface TurnStarted {
+  readonly turnId: string | undefined;
+  readonly inputId: string | undefined;
+  readonly foregroundExecutionId: string | undefined;
+  /** Started by the backend itself for a finished background task: waited for, never stopped. */
+  readonly notification: boolean;
+  /** Any other turn that no prompt asked for, such as a goal's. */
+  readonly own: boolean;
+}
+
+export type Input =
+  /** A prompt arrives; `key` is unique in this conversation. */
+  | { readonly type: "prompt"; readonly key: number }
+  | { readonly type: "accepted"; readonly key: number }
+  /** The send was refused: busy, or for good. */
+  | { readonly type: "refused"; readonly key: number; readonly busy: boolean; readonly error: Error }
+  | { readonly type: "started"; readonly turn: TurnStarted }
+  /** `turn.steerQueued`: an input of ours was folded into a running turn. */
+  | {
+      readonly type: "steered";
+      readonly inputId: string | undefined;
+      readonly targetTurnId: string | undefined;
+    }
+  | {
+      readonly type: "turnEnded";
+      readonly turnId: string | undefined;
+      readonly inputId?: string | undefined;
+      readonly end:
+        | { readonly kind: "completed"; readonly resultType: string; readonly usage: TurnUsage | undefined }
+        | { readonly kind: "failed"; readonly failure: TurnFailure };
+    }
+  | { readonly type: "lockTaken" }
+  /** `failed`: the backend said `prompt_failed`. */
+  | { readonly type: "lockFree"; readonly failed: boolean }
+  /** Cancels the running and all waiting prompts, or only the one named. */
+  | { readonly type: "cancel"; readonly key?: number }
+  | { readonly type: "timer"; readonly name: TimerName }
+  /** The backend's process, or the session in it, is gone. */
+  | { readonly type: "lost"; readonly error: Error };
+
+export type Effect =
+  | { readonly type: "send"; readonly key: number; readonly inputId: string }
+  /** Ask the backend to stop; the guard names the turn that is meant. */
+  | { readonly type: "stop"; readonly foregroundExecutionId: string | undefined }
+  /** Nobody waits for the questions of the running turn any more. */
+  | { readonly type: "abandon" }
+  /** The last resort for a turn that does not stop: close the session, resume it at next use. */
+  | { readonly type: "reset" }
+  | { readonly type: "settle"; readonly key: number; readonly outcome: Outcome }
+  | { readonly type: "timer"; readonly name: TimerName; readonly ms: number }
+  | { readonly type: "clearTimer"; readonly name: TimerName }
+  /** A turn of any kind has begun or ended. */
+  | { readonly type: "running"; readonly running: boolean };
+
+interface Turn {
+  readonly turnId: string | undefined;
+  readonly inputId: string | undefined;
+  readonly foregroundExecutionId: string | undefined;
+  readonly notification: boolean;
+}
+
+/** The prompt that was sent and not yet settled. */
+interface Active {
+  readonly key: number;
+  readonly inputId: string;
+  readonly accepted: boolean;
+  readonly turnId: string | undefined;
+  /** Milliseconds of busy answers so far. */
+  readonly busyFor: number;
+}
+
+export interface TurnState {
+  /** Prefix of the `inputId`s of this conversation, so that they are unique over restarts. */
+  readonly idPrefix: string;
+  readonly waiting: readonly number[];
+  readonly active: Active | undefined;
+  /** The turn that the backend runs now, whoever asked for it. */
+  readonly turn: Turn | undefined;
+  readonly lockHeld: boolean;
+  /** The running turn is to be stopped; `sent` once the backend was told. */
+  readonly stopping: { readonly sent: boolean; readonly inputId: string | undefined } | undefined;
+  /** Turns whose end has been seen: a second end settles nothing. */
+  readonly endedTurnId: string | undefined;
+}
+
+export function newTurnState(idPrefix: string): TurnState {
+  return {
+    idPrefix,
+    waiting: [],
+    active: undefined,
+    turn: undefined,
+    lockHeld: false,
+    stopping: undefined,
+    endedTurnId: undefined,
+  };
+}
+
+/** True while a turn of any kind runs, or a prompt is on its way to one. */
+export function isRunning(state: TurnState): boolean {
+  return state.turn !== undefined || state.active !== undefined;
+}
+
+export function reduce(state: TurnState, input: Input): { state: TurnState; effects: readonly Effect[] } {
+  const step = new Step(state);
+  step.apply(input);
+  step.pump();
+  const effects = step.effects;
+  const running = isRunning(step.state);
+  // A turn's end is told before the prompt's answer lets a client send the next one.
+  if (isRunning(state) !== running) effects.unshift({ type: "running", running });
+  return { state: step.state, effects };
+}
+
+class Step {
+  readonly effects: Effect[] = [];
+
+  constructor(public state: TurnState) {}
+
+  apply(input: Input): void {
+    switch (input.type) {
+      case "prompt":
+        return this.prompt(input.key);
+      case "accepted":
+        if (this.state.active?.key === input.key) {
+          this.set({ active: { ...this.state.active, accepted: true }, lockHeld: true });
+          this.clear("busy");
+        } else if (this.state.stopping && !this.state.stopping.sent) {
+          // The prompt was cancelled on its way: the lock is about to be held for a turn that nobody wants.
+          this.set({ lockHeld: true });
+          this.sendStop();
+        }
+        return;
+      case "refused":
+        return this.refused(input.key, input.busy, input.error);
+      case "started":
+        return this.started(input.turn);
+      case "steered":
+        return this.steered(input.inputId, input.targetTurnId);
+      case "turnEnded":
+        return this.turnEnded(input);
+      case "lockTaken":
+        this.set({ lockHeld: true });
+        this.clear("quiet");
+        return this.sendStop();
+      case "lockFree":
+        return this.lockFree(input.failed);
+      case "cancel":
+        return this.cancel(input.key);
+      case "timer":
+        return this.timer(input.name);
+      case "lost":
+        return this.lost(input.error);
+    }
+  }
+
+  /** Sends the next waiting prompt where nothing is in its way. */
+  pump(): void {
+    const { active, turn, lockHeld, waiting, stopping } = this.state;
+    const [key, ...rest] = waiting;
+    if (key === undefined || active || turn || lockHeld || stopping) return;
+    const inputId = `${this.state.idPrefix}-${key}`;
+    this.set({ waiting: rest, active: { key, inputId, accepted: false, turnId: undefined, busyFor: 0 } });
+    this.effects.push({ type: "send", key, inputId });
+  }
+
+  private prompt(key: number): void {
+    if (this.state.waiting.length >= MAX_WAITING) {
+      this.settle(key, { kind: "queue-full" });
+      return;
+    }
+    this.set({ waiting: [...this.state.waiting, key] });
+    if (this.state.turn?.notification) return;
+    this.preempt();
+  }
+
+  /** Ends the running prompt as cancelled and asks the backend to stop its turn. */
+  private preempt(): void {
+    const { active, turn, stopping } = this.state;
+    if (stopping) return;
+    if (active) {
+      this.settle(active.key, cancelled);
+      this.set({ active: undefined });
+      this.clear("busy");
+      this.beginStop(active.inputId);
+    } else if (turn && !turn.notification) {
+      this.beginStop(turn.inputId);
+    }
+  }
+
+  private beginStop(inputId: string | undefined): void {
+    this.set({ stopping: { sent: false, inputId } });
+    this.effects.push({ type: "abandon" });
+    this.effects.push({ type: "timer", name: "stop", ms: STOP_ESCALATION_MS });
+    this.sendStop();
+  }
+
+  /** A stop before the turn holds the lock is ignored by the backend, so it is kept until it can be heard. */
+  private sendStop(): void {
+    const { stopping, lockHeld, turn } = this.state;
+    if (!stopping || stopping.sent || !lockHeld || turn?.notification) return;
+    this.set({ stopping: { ...stopping, sent: true } });
+    this.effects.push({ type: "stop", foregroundExecutionId: turn?.foregroundExecutionId });
+  }
+
+  private refused(key: number, busy: boolean, error: Error): void {
+    const { active, stopping } = this.state;
+    if (active?.key !== key) {
+      // Cancelled on its way and never taken: there is nothing to stop.
+      if (stopping && !this.state.turn) this.stopped();
+      return;
+    }
+    if (busy) {
+      const budget = this.state.turn?.notification ? BUSY_NOTIFICATION_BUDGET_MS : BUSY_BUDGET_MS;
+      if (active.busyFor < budget) {
+        this.set({ active: { ...active, busyFor: active.busyFor + BUSY_RETRY_MS } });
+        this.effects.push({ type: "timer", name: "busy", ms: BUSY_RETRY_MS });
+        return;
+      }
+    }
+    this.settle(key, { kind: "lost", error });
+    this.set({ active: undefined, lockHeld: false });
+  }
+
+  private started(turn: TurnStarted): void {
+    const { active } = this.state;
+    // A build that echoes no input id: the first turn of a person's own kind after the accepted send is ours.
+    const ours =
+      active !== undefined &&
+      active.turnId === undefined &&
+      (turn.inputId !== undefined ? turn.inputId === active.inputId : !turn.notification && !turn.own);
+    this.clear("quiet");
+    this.set({
+      turn: {
+        turnId: turn.turnId,
+        inputId: turn.inputId ?? (ours ? active.inputId : undefined),
+        foregroundExecutionId: turn.foregroundExecutionId,
+        notification: turn.notification,
+      },
+    });
+    if (ours) this.set({ active: { ...active, turnId: turn.turnId } });
+    const { stopping } = this.state;
+    if (stopping && !turn.notification) {
+      // Told without a guard before the turn had a name; told again now that the turn that is meant has one.
+      this.set({ lockHeld: true, stopping: { ...stopping, sent: false } });
+      this.sendStop();
+    }
+  }
+
+  private steered(inputId: string | undefined, targetTurnId: string | undefined): void {
+    const { active } = this.state;
+    if (!active || inputId === undefined || inputId !== active.inputId || active.turnId !== undefined) return;
+    this.set({ active: { ...active, turnId: targetTurnId } });
+  }
+
+  private turnEnded(input: Extract<Input, { type: "turnEnded" }>): void {
+    const { active, turn, endedTurnId, stopping } = this.state;
+    if (input.turnId !== undefined && input.turnId === endedTurnId) return;
+    const isRunningTurn =
+      turn !== undefined &&
+      (input.turnId === undefined || turn.turnId === undefined || turn.turnId === input.turnId);
+    // Without a turn id, or before any turn began, the end belongs to the prompt that holds the lock.
+    const isActive =
+      active !== undefined &&
+      (input.turnId === undefined
+        ? !turn?.notification
+        : active.turnId === input.turnId ||
+          (active.turnId === undefined &&
+            (input.inputId !== undefined
+              ? input.inputId === active.inputId
+              : turn === undefined && active.accepted)));
+    if (input.turnId !== undefined) this.set({ endedTurnId: input.turnId });
+    if (isRunningTurn) this.set({ turn: undefined });
+    if (isActive) {
+      this.set({ active: undefined });
+      this.settle(active.key, outcomeOf(input.end));
+    }
+    if (isRunningTurn && turn.notification) {
+      // A notification turn frees its lock with its end and says nothing more.
+      this.set({ lockHeld: false });
+      return;
+    }
+    if (isRunningTurn || isActive) {
+      if (stopping) this.clear("stop");
+      this.effects.push({ type: "timer", name: "quiet", ms: QUIET_LOCK_MS });
+    }
+  }
+
+  private lockFree(failed: boolean): void {
+    const { active, turn } = this.state;
+    this.clear("quiet");
+    this.set({ lockHeld: false });
+    if (turn && !turn.notification)
+      this.set({ turn: undefined, endedTurnId: turn.turnId ?? this.state.endedTurnId });
+    if (active?.accepted && !turn?.notification) {
+      // The lock went without an end of our turn: nothing more can come of it.
+      this.set({ active: undefined });
+      this.settle(
+        active.key,
+        failed
+          ? { kind: "failed", failure: { kind: "other", message: "The agent refused the prompt." } }
+          : { kind: "ended", stopReason: "end_turn", usage: undefined },
+      );
+    }
+    this.stopped();
+  }
+
+  private cancel(key: number | undefined): void {
+    if (key !== undefined && this.state.active?.key !== key) {
+      if (!this.state.waiting.includes(key)) return;
+      this.set({ waiting: this.state.waiting.filter((other) => other !== key) });
+      this.settle(key, cancelled);
+      return;
+    }
+    if (key === undefined) {
+      const waiting = this.state.waiting;
+      this.set({ waiting: [] });
+      for (const other of waiting) this.settle(other, cancelled);
+    }
+    this.preempt();
+  }
+
+  private timer(name: TimerName): void {
+    const { active, stopping } = this.state;
+    if (name === "busy") {
+      if (active && !active.accepted)
+        this.effects.push({ type: "send", key: active.key, inputId: active.inputId });
+    } else if (name === "quiet") {
+      this.lockFree(false);
+    } else if (stopping) {
+      this.effects.push({ type: "reset" });
+      this.set({ turn: undefined, lockHeld: false });
+      this.stopped();
+    }
+  }
+
+  private lost(error: Error): void {
+    const { active, waiting } = this.state;
+    this.set({ active: undefined, turn: undefined, lockHeld: false });
+    this.clear("busy");
+    this.clear("quiet");
+    this.stopped();
+    if (active) this.settle(active.key, { kind: "lost", error });
+    this.set({ waiting });
+  }
+
+  private stopped(): void {
+    if (!this.state.stopping) return;
+    this.set({ stopping: undefined });
+    this.clear("stop");
+  }
+
+  private set(change: Partial<TurnState>): void {
+    this.state = { ...this.state, ...change };
+  }
+
+  private settle(key: number, outcome: Outcome): void {
+    this.effects.push({ type: "settle", key, outcome });
+  }
+
+  private clear(name: TimerName): void {
+    this.effects.push({ type: "clearTimer", name });
+  }
+}
+
+const cancelled: Outcome = { kind: "ended", stopReason: "cancelled", usage: undefined };
+
+function outcomeOf(end: Extract<Input, { type: "turnEnded" }>["end"]): Outcome {
+  if (end.kind === "failed") return { kind: "failed", failure: end.failure };
+  const { usage } = end;
+  switch (end.resultType) {
+    case "cancelled":
+      return { kind: "ended", stopReason: "cancelled", usage };
+    case "error_max_turns":
+    case "error_max_tool_calls":
+    case "error_max_budget":
+      return { kind: "ended", stopReason: "max_turn_requests", usage };
+    case "error_during_execution":
+      return { kind: "failed", failure: { kind: "other", message: "The turn ended with an error." }, usage };
+    default:
+      return { kind: "ended", stopReason: "end_turn", usage };
+  }
+}

@@ -1,0 +1,281 @@
+import { describe, expect, test } from "bun:test";
+import { MAX_WAITING } from "../../src/turn/limits.ts";
+import { type Effect, type Input, newTurnState, reduce, type TurnStarted } from "../../src/turn/machine.ts";
+
+/** Feeds inputs to a fresh machine and answers every effect, in order, in a short form. */
+function drive(...inputs: Input[]): string[] {
+  let state = newTurnState("t");
+  const said: string[] = [];
+  for (const input of inputs) {
+    const step = reduce(state, input);
+    state = step.state;
+    said.push(...step.effects.map(short));
+  }
+  return said;
+}
+
+function short(effect: Effect): string {
+  switch (effect.type) {
+    case "send":
+      return `send ${effect.key} ${effect.inputId}`;
+    case "stop":
+      return `stop ${effect.foregroundExecutionId ?? "-"}`;
+    case "settle": {
+      const { outcome } = effect;
+      return `settle ${effect.key} ${outcome.kind === "ended" ? outcome.stopReason : outcome.kind}`;
+    }
+    case "timer":
+      return `timer ${effect.name}`;
+    case "clearTimer":
+      return "";
+    case "running":
+      return effect.running ? "running" : "idle";
+    case "abandon":
+      return "abandon";
+    case "reset":
+      return "reset";
+  }
+}
+
+/** Without timers, which most rules do not speak of. */
+function rules(...inputs: Input[]): string[] {
+  return drive(...inputs).filter((line) => line !== "" && !line.startsWith("timer"));
+}
+
+const prompt = (key: number): Input => ({ type: "prompt", key });
+const accepted = (key: number): Input => ({ type: "accepted", key });
+const lockTaken: Input = { type: "lockTaken" };
+const lockFree: Input = { type: "lockFree", failed: false };
+const lockFailed: Input = { type: "lockFree", failed: true };
+const started = (turnId: string, more: Partial<TurnStarted> = {}): Input => ({
+  type: "started",
+  turn: {
+    turnId,
+    inputId: undefined,
+    foregroundExecutionId: `fg_${turnId}`,
+    notification: false,
+    own: false,
+    ...more,
+  },
+});
+const completed = (turnId: string | undefined, resultType = "success"): Input => ({
+  type: "turnEnded",
+  turnId,
+  end: { kind: "completed", resultType, usage: undefined },
+});
+const failed = (turnId: string | undefined): Input => ({
+  type: "turnEnded",
+  turnId,
+  end: { kind: "failed", failure: { kind: "other", message: "no" } },
+});
+
+describe("one prompt", () => {
+  test("M4 P6 is sent with an id of ours and settles on its own turn's end", () => {
+    expect(
+      rules(prompt(1), lockTaken, accepted(1), started("a", { inputId: "t-1" }), completed("a"), lockFree),
+    ).toEqual(["running", "send 1 t-1", "idle", "settle 1 end_turn"]);
+  });
+
+  test("P9 a second end, or a turn.terminal after it, settles nothing more", () => {
+    const run = rules(
+      prompt(1),
+      lockTaken,
+      accepted(1),
+      started("a"),
+      completed("a"),
+      completed("a"),
+      failed("a"),
+      lockFree,
+    );
+    expect(run.filter((line) => line.startsWith("settle"))).toEqual(["settle 1 end_turn"]);
+  });
+
+  test("P9 a turn.terminal alone settles the turn that nothing else did", () => {
+    expect(rules(prompt(1), accepted(1), started("a"), completed("a", "cancelled"))).toContain(
+      "settle 1 cancelled",
+    );
+  });
+
+  test.each([
+    ["success", "end_turn"],
+    ["end_turn", "end_turn"],
+    ["cancelled", "cancelled"],
+    ["error_max_turns", "max_turn_requests"],
+    ["error_max_tool_calls", "max_turn_requests"],
+    ["error_max_budget", "max_turn_requests"],
+    ["error_during_execution", "failed"],
+  ])("P8 resultType %s ends as %s", (resultType, outcome) => {
+    expect(rules(prompt(1), accepted(1), started("a"), completed("a", resultType))).toContain(
+      `settle 1 ${outcome}`,
+    );
+  });
+
+  test("P9 turn.failed without a turn id ends the prompt that holds the lock", () => {
+    expect(rules(prompt(1), lockTaken, accepted(1), failed(undefined), lockFailed)).toContain(
+      "settle 1 failed",
+    );
+  });
+
+  test("B22 a bare prompt_failed ends it too", () => {
+    expect(rules(prompt(1), lockTaken, accepted(1), lockFailed)).toContain("settle 1 failed");
+  });
+
+  test("B22 where a build sends no sign of the lock, a quiet second after the turn's end frees it", () => {
+    const before: Input[] = [prompt(1), accepted(1), started("a"), completed("a"), prompt(2)];
+    expect(rules(...before)).not.toContain("send 2 t-2");
+    expect(rules(...before, { type: "timer", name: "quiet" })).toContain("send 2 t-2");
+  });
+
+  test("P9 an input folded into a running turn ends with that turn", () => {
+    expect(
+      rules(prompt(1), accepted(1), { type: "steered", inputId: "t-1", targetTurnId: "n" }, completed("n")),
+    ).toContain("settle 1 end_turn");
+  });
+});
+
+describe("turns that no prompt asked for", () => {
+  test("P28 M4 a notification turn ends no prompt, and a prompt waits for it without stopping it", () => {
+    const run = rules(started("n", { notification: true, own: true }), prompt(1), completed("n"));
+    expect(run).toEqual(["running", "send 1 t-1"]);
+  });
+
+  test("M4 a late end of a cancelled turn settles nothing newer", () => {
+    const run = rules(
+      prompt(1),
+      lockTaken,
+      accepted(1),
+      started("a"),
+      { type: "cancel" },
+      prompt(2),
+      lockFailed,
+      lockTaken,
+      accepted(2),
+      started("b"),
+      completed("a", "cancelled"),
+      completed("b"),
+    );
+    expect(run.filter((line) => line.startsWith("settle"))).toEqual([
+      "settle 1 cancelled",
+      "settle 2 end_turn",
+    ]);
+  });
+
+  test("M4 another client's turn of another input is not the prompt's", () => {
+    const run = rules(
+      prompt(1),
+      started("x", { inputId: "other" }),
+      completed("x"),
+      accepted(1),
+      started("a", { inputId: "t-1" }),
+    );
+    expect(run.some((line) => line.startsWith("settle"))).toBe(false);
+  });
+});
+
+describe("queue", () => {
+  test("B16 B22 an arriving prompt stops the running one; the next is sent when the lock is free, not at turn.completed", () => {
+    const start: Input[] = [prompt(1), lockTaken, accepted(1), started("a"), prompt(2)];
+    expect(rules(...start)).toEqual(["running", "send 1 t-1", "settle 1 cancelled", "abandon", "stop fg_a"]);
+    expect(rules(...start, completed("a", "cancelled"))).not.toContain("send 2 t-2");
+    expect(rules(...start, completed("a", "cancelled"), lockFailed)).toContain("send 2 t-2");
+  });
+
+  test("B16 thirty prompts: one is stopped, the waiting ones are kept and run in order", () => {
+    const inputs: Input[] = [prompt(1), lockTaken, accepted(1), started("t1")];
+    for (let key = 2; key <= 30; key++) inputs.push(prompt(key));
+    inputs.push(completed("t1", "cancelled"), lockFailed);
+    for (let key = 2; key <= 30; key++)
+      inputs.push(lockTaken, accepted(key), started(`t${key}`), completed(`t${key}`), lockFree);
+    const run = rules(...inputs);
+    expect(run.filter((line) => line.startsWith("send"))).toEqual(
+      Array.from({ length: 30 }, (_, i) => `send ${i + 1} t-${i + 1}`),
+    );
+    expect(run.filter((line) => line.includes("cancelled"))).toEqual(["settle 1 cancelled"]);
+    expect(run.filter((line) => line.includes("end_turn"))).toHaveLength(29);
+  });
+
+  test("B16 more than the bound is refused, the others stay", () => {
+    const inputs: Input[] = [prompt(0), lockTaken, accepted(0), started("a")];
+    for (let key = 1; key <= MAX_WAITING + 1; key++) inputs.push(prompt(key));
+    expect(rules(...inputs).filter((line) => line.includes("queue-full"))).toEqual([
+      `settle ${MAX_WAITING + 1} queue-full`,
+    ]);
+  });
+});
+
+describe("stop", () => {
+  test("A5 cancel settles the running and all waiting prompts at once", () => {
+    const run = rules(prompt(1), lockTaken, accepted(1), started("a"), prompt(2), prompt(3), {
+      type: "cancel",
+    });
+    expect(run.filter((line) => line.includes("cancelled"))).toEqual([
+      "settle 1 cancelled",
+      "settle 2 cancelled",
+      "settle 3 cancelled",
+    ]);
+  });
+
+  test("A5 cancelling one waiting prompt stops nothing", () => {
+    const run = rules(prompt(1), lockTaken, accepted(1), started("a"), prompt(2), prompt(3), {
+      type: "cancel",
+      key: 3,
+    });
+    expect(run.filter((line) => line.startsWith("stop"))).toHaveLength(1);
+    expect(run.at(-1)).toBe("settle 3 cancelled");
+  });
+
+  test("B6 a stop before the turn holds the lock is kept and sent then", () => {
+    const before: Input[] = [prompt(1), { type: "cancel" }];
+    expect(rules(...before)).toEqual(["running", "send 1 t-1", "idle", "settle 1 cancelled", "abandon"]);
+    expect(rules(...before, lockTaken)).toContain("stop -");
+    expect(rules(...before, lockTaken, started("a"))).toContain("stop fg_a");
+    expect(rules(...before, { type: "accepted", key: 1 })).toContain("stop -");
+  });
+
+  test("B6 a cancelled send that was refused leaves nothing to stop and frees the queue", () => {
+    const run = rules(
+      prompt(1),
+      { type: "cancel" },
+      { type: "refused", key: 1, busy: false, error: new Error("x") },
+      prompt(2),
+    );
+    expect(run.at(-1)).toBe("send 2 t-2");
+    expect(run.some((line) => line.startsWith("stop"))).toBe(false);
+  });
+
+  test("B6 a turn that does not stop is ended by closing its session, as the last resort", () => {
+    const run = drive(prompt(1), lockTaken, accepted(1), started("a"), { type: "cancel" }, prompt(2), {
+      type: "timer",
+      name: "stop",
+    });
+    expect(run).toContain("reset");
+    expect(run.at(-1)).toBe("send 2 t-2");
+  });
+});
+
+describe("busy and loss", () => {
+  const busy = (key: number): Input => ({ type: "refused", key, busy: true, error: new Error("busy") });
+  const retry: Input = { type: "timer", name: "busy" };
+
+  test("P32 a busy answer is retried until the budget is used up", () => {
+    const inputs: Input[] = [prompt(1)];
+    for (let i = 0; i < 120; i++) inputs.push(busy(1), retry);
+    expect(rules(...inputs).filter((line) => line.startsWith("send"))).toHaveLength(121);
+    expect(rules(...inputs, busy(1))).toContain("settle 1 lost");
+  });
+
+  test("B10 what a crash cut is answered, what waited goes on", () => {
+    const run = rules(prompt(1), lockTaken, accepted(1), started("a"), prompt(2), {
+      type: "lost",
+      error: new Error("died"),
+    });
+    expect(run.filter((line) => line.startsWith("settle") || line.startsWith("send"))).toEqual([
+      "send 1 t-1",
+      "settle 1 cancelled",
+      "send 2 t-2",
+    ]);
+    expect(rules(prompt(1), accepted(1), { type: "lost", error: new Error("died") })).toContain(
+      "settle 1 lost",
+    );
+  });
+});
