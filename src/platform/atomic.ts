@@ -1,0 +1,54 @@
+/** Files that are either old or new, never half: written beside the target, forced to disk, renamed over it. */
+import { closeSync, fsyncSync, openSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { open, realpath, rename, rm } from "node:fs/promises";
+
+/**
+ * @param mode permission bits of the new file, whatever the old one had.
+ * @throws the system's error; the old file is then untouched and nothing is left beside it.
+ */
+export async function writeAtomic(path: string, data: string | Uint8Array, mode: number): Promise<void> {
+  // A link that a person made (dotfiles kept elsewhere) stays a link.
+  const target = await realpath(path).catch(() => path);
+  const temporary = temporaryName(target);
+  try {
+    const file = await open(temporary, "wx", mode);
+    try {
+      await file.writeFile(data);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(temporary, target);
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => {});
+    throw error;
+  }
+}
+
+/** As `writeAtomic`, for the moments when the process is about to end. */
+export function writeAtomicSync(path: string, data: string | Uint8Array, mode: number): void {
+  let target = path;
+  try {
+    target = realpathSync(path);
+  } catch {
+    // Not there yet.
+  }
+  const temporary = temporaryName(target);
+  try {
+    const file = openSync(temporary, "wx", mode);
+    try {
+      writeFileSync(file, data);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(temporary, target);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
+}
+
+function temporaryName(target: string): string {
+  return `${target}.${process.pid}.${crypto.randomUUID().slice(0, 8)}.tmp`;
+}
