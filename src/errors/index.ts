@@ -1,123 +1,124 @@
-/** Errors that a person can see, made by name; nothing else in the product writes such a sentence itself. */
-import { type Language, type Params, sentence } from "../locale/index.ts";
-import { maskSecrets } from "../platform/mask.ts";
-import { ERRORS, type ErrorKind, type ErrorName } from "./table.ts";
+/**
+ * Every error that a person can see: a stable code, a sentence and a hint. The sentences are in `locale/`; the codes
+ * are listed in `README.md` here and never change their meaning.
+ */
 
-export { ERRORS, type ErrorKind, type ErrorName } from "./table.ts";
+import { type Language, type Params, type SentenceKey, t } from "../locale/index.ts";
 
-type Values = Readonly<Record<string, string | number>>;
+/** What kind of answer an error becomes where a protocol has kinds of its own. */
+export type ErrorKind = "auth" | "params" | "notFound" | "usage" | "internal";
+
+interface Entry {
+  readonly code: string;
+  readonly key: SentenceKey & `error.${string}`;
+  readonly kind: ErrorKind;
+}
+
+const entry = (code: string, key: Entry["key"], kind: ErrorKind = "internal"): Entry => ({ code, key, kind });
+
+/** Code and sentence of each error, by name. */
+export const TABLE = {
+  backendNotFound: entry("ZACP-101", "error.backendNotFound"),
+  backendTooOld: entry("ZACP-102", "error.backendTooOld"),
+  backendFailed: entry("ZACP-103", "error.backendFailed"),
+  backendDied: entry("ZACP-104", "error.backendDied"),
+  backendSilent: entry("ZACP-105", "error.backendSilent"),
+  backendAnswered: entry("ZACP-106", "error.backendAnswered"),
+  bridgeClosing: entry("ZACP-107", "error.bridgeClosing"),
+  unsupported: entry("ZACP-108", "error.unsupported"),
+  sessionUnknown: entry("ZACP-201", "error.sessionUnknown", "notFound"),
+  queueFull: entry("ZACP-202", "error.queueFull"),
+  badPath: entry("ZACP-203", "error.badPath", "params"),
+  badOption: entry("ZACP-204", "error.badOption", "params"),
+  notSignedIn: entry("ZACP-301", "error.notSignedIn", "auth"),
+  nothingSignedIn: entry("ZACP-302", "error.nothingSignedIn", "auth"),
+  promptFailedCaptcha: entry("ZACP-311", "error.promptFailed.captcha"),
+  promptFailedQuota: entry("ZACP-312", "error.promptFailed.quota"),
+  promptFailedRate: entry("ZACP-313", "error.promptFailed.rate"),
+  promptFailedOverloaded: entry("ZACP-314", "error.promptFailed.overloaded"),
+  promptFailedNetwork: entry("ZACP-315", "error.promptFailed.network"),
+  promptFailedContext: entry("ZACP-316", "error.promptFailed.context"),
+  promptFailedModel: entry("ZACP-317", "error.promptFailed.model"),
+  promptFailedOther: entry("ZACP-319", "error.promptFailed.other"),
+  badConfig: entry("ZACP-401", "error.badConfig", "usage"),
+  notBuilt: entry("ZACP-402", "error.notBuilt", "usage"),
+  unknownCommand: entry("ZACP-403", "error.unknownCommand", "usage"),
+  unknownFlag: entry("ZACP-404", "error.unknownFlag", "usage"),
+  internal: entry("ZACP-901", "error.internal"),
+} as const satisfies Record<string, Entry>;
+
+export type ErrorName = keyof typeof TABLE;
 
 export class ProductError extends Error {
   override name = "ProductError";
-  /** Stable, `ZACP-` and a number. */
+  /** Stable, such as `ZACP-101`. */
   readonly code: string;
   readonly kind: ErrorKind;
-  /** What happened, in English. */
-  readonly sentence: string;
-  /** What to do next, in English. */
-  readonly hint: string;
 
-  /** @param data what the sentence was filled with; secrets are masked already. */
   constructor(
-    readonly id: ErrorName,
-    readonly data: Values,
+    readonly which: ErrorName,
+    readonly params: Params,
   ) {
-    const text = textOf(id, data, "en");
-    super(text.sentence);
-    this.code = ERRORS[id].code;
-    this.kind = ERRORS[id].kind;
-    this.sentence = text.sentence;
-    this.hint = text.hint;
+    super(t(TABLE[which].key, params, "en"));
+    this.code = TABLE[which].code;
+    this.kind = TABLE[which].kind;
   }
 
-  /** Sentence and hint in a person's language. */
-  text(language: Language): { sentence: string; hint: string } {
-    return textOf(this.id, this.data, language);
+  /** What happened. */
+  get sentence(): string {
+    return this.inLanguage("en").sentence;
+  }
+
+  /** What to do next; empty where there is nothing to do. */
+  get hint(): string {
+    return this.inLanguage("en").hint;
+  }
+
+  inLanguage(language: Language): { sentence: string; hint: string } {
+    const { key } = TABLE[this.which];
+    return {
+      sentence: t(key, this.params, language).trim(),
+      hint: t(`${key}.hint` as SentenceKey, this.params, language),
+    };
   }
 }
 
-function textOf(id: ErrorName, data: Values, language: Language): { sentence: string; hint: string } {
-  return {
-    sentence: sentence(`error.${id}`, data, language),
-    hint: sentence(`error.${id}.hint`, data, language),
-  };
-}
+type FailureKind = "captcha" | "quota" | "rate" | "overloaded" | "network" | "context" | "model" | "other" | "auth";
 
-/** The values that sentence and hint need together, checked when the product is compiled. */
-type ErrorParams<Name extends ErrorName> = Params<`error.${Name}`> & Params<`error.${Name}.hint`>;
+const FAILURES: Readonly<Record<FailureKind, ErrorName>> = {
+  captcha: "promptFailedCaptcha",
+  quota: "promptFailedQuota",
+  rate: "promptFailedRate",
+  overloaded: "promptFailedOverloaded",
+  network: "promptFailedNetwork",
+  context: "promptFailedContext",
+  model: "promptFailedModel",
+  other: "promptFailedOther",
+  auth: "notSignedIn",
+};
 
-function make<Name extends ErrorName>(name: Name, params: ErrorParams<Name>): ProductError {
-  const masked: Record<string, string | number> = {};
-  for (const [key, value] of Object.entries<string | number>(params)) {
-    masked[key] = typeof value === "string" ? maskSecrets(value) : value;
-  }
-  return new ProductError(name, masked);
-}
+const make = (which: ErrorName, params: Params = {}) => new ProductError(which, params);
 
-/** Why a provider ended a turn, apart from missing credentials (`notSignedIn`). */
-export type PromptFailure =
-  | "captcha"
-  | "quota"
-  | "rate"
-  | "overloaded"
-  | "network"
-  | "context"
-  | "model"
-  | "other";
-
-const PROMPT_FAILURES = {
-  captcha: "promptCaptcha",
-  quota: "promptQuota",
-  rate: "promptRate",
-  overloaded: "promptOverloaded",
-  network: "promptNetwork",
-  context: "promptContext",
-  model: "promptModel",
-  other: "promptFailed",
-} as const satisfies Record<PromptFailure, ErrorName>;
-
-/** What a value from outside looks like in a sentence: short, one line, never an object's dump. */
-function shown(value: unknown): string {
-  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? String(value));
-  return text.length <= 120 ? text : `${text.slice(0, 120)}…`;
-}
-
+/** The errors by name; texts given here must hold no secret. */
 export const errors = {
-  /** @param looked each place that was looked at, with what was wrong there. */
   backendNotFound: (looked: readonly string[]) => make("backendNotFound", { looked: looked.join(", ") }),
   backendTooOld: (found: string, needed: string) => make("backendTooOld", { found, needed }),
-  /** @param why the system's words, or how it exited and its last lines of stderr. */
-  backendFailed: (entry: string, why: string) => make("backendFailed", { entry, why }),
-  /** @param tail its last lines of stderr; may be empty. */
-  backendDied: (tail: string) => make("backendDied", { tail: tail ? ` Its last words: ${tail}` : "" }),
+  backendFailed: (entry: string, reason: string) => make("backendFailed", { entry, reason }),
+  backendDied: (tail: string) => make("backendDied", { tail }),
   backendSilent: (method: string) => make("backendSilent", { method }),
-  backendAnswered: (method: string, message: string) => make("backendAnswered", { method, message }),
-  unsupported: (what: string, needs: string) => make("unsupported", { what, needs }),
-  bridgeClosing: () => make("bridgeClosing", {}),
-
-  sessionUnknown: (id: string) => make("sessionUnknown", { id: shown(id) }),
-  sessionBusy: () => make("sessionBusy", {}),
-  queueFull: () => make("queueFull", {}),
-  badPath: (path: unknown) => make("badPath", { path: shown(path) }),
-  badOption: (option: string, value: unknown) =>
-    make("badOption", { option: shown(option), value: shown(value) }),
-
+  backendAnswered: (method: string, reason: string) => make("backendAnswered", { method, reason }),
+  bridgeClosing: () => make("bridgeClosing"),
+  unsupported: (what: string) => make("unsupported", { what }),
+  sessionUnknown: (id: string) => make("sessionUnknown", { id }),
+  queueFull: () => make("queueFull"),
+  badPath: (path: string) => make("badPath", { path }),
+  badOption: (option: string, value: string) => make("badOption", { option, value }),
   notSignedIn: (message: string) => make("notSignedIn", { message }),
-  /** @param files the credential files that were looked at, each with what it lacked. */
   nothingSignedIn: (files: readonly string[]) => make("nothingSignedIn", { files: files.join(", ") }),
-  /** @param message the provider's own words. */
-  promptFailed: (why: PromptFailure, message: string) => make(PROMPT_FAILURES[why], { message }),
-
-  notInRelease: (command: string) => make("notInRelease", { command }),
-  unknownCommand: (name: string, nearest: string) => make("unknownCommand", { name: shown(name), nearest }),
-  unknownFlag: (command: string, flag: string, nearest: string) =>
-    make("unknownFlag", { command, flag: shown(flag), nearest }),
-  badFlagValue: (command: string, flag: string, value: string, why: string) =>
-    make("badFlagValue", { command, flag, value: shown(value), why }),
-  /** @param where a variable's name, or a file with the key in it. */
-  badConfig: (where: string, why: string) => make("badConfig", { where, why }),
-  badConfigFile: (path: string, why: string) => make("badConfigFile", { path, why }),
-  loginFailed: (why: string) => make("loginFailed", { why }),
-  /** @param name the class of the exception; its message may hold content and stays in the log. */
+  promptFailed: (kind: FailureKind, message: string) => make(FAILURES[kind], { message }),
+  badConfig: (name: string, problem: string) => make("badConfig", { name, problem }),
+  notBuilt: (command: string) => make("notBuilt", { command }),
+  unknownCommand: (word: string, nearest: string) => make("unknownCommand", { word, nearest }),
+  unknownFlag: (word: string, nearest: string) => make("unknownFlag", { word, nearest }),
   internal: (name: string) => make("internal", { name }),
 } as const;

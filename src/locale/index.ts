@@ -1,35 +1,17 @@
-/** Every sentence that a person reads, by key and language. */
-import { en, type SentenceKey } from "./en.ts";
+/** Sentences for people. Protocol messages, labels of other programs and log lines are not here. */
 
-export type { SentenceKey } from "./en.ts";
+import { EN } from "./en.ts";
 
-/** Languages that sentences exist in; another one is one more table with the same keys. */
+export type SentenceKey = keyof typeof EN;
 export type Language = "en";
+export type Params = Readonly<Record<string, string | number>>;
 
-type Names<Sentence> = Sentence extends `${string}{${infer Name}}${infer Rest}` ? Name | Names<Rest> : never;
+const TABLES: Readonly<Record<Language, Readonly<Record<SentenceKey, string>>>> = { en: EN };
 
-/** The values that a sentence needs: one for each `{name}` in it. */
-export type Params<Key extends SentenceKey> = Readonly<Record<Names<(typeof en)[Key]>, string | number>>;
-
-const TABLES: Readonly<Record<Language, Readonly<Record<SentenceKey, string>>>> = { en };
-
-/** The sentence of `key` with its `{names}` filled in. */
-export function t<Key extends SentenceKey>(key: Key, params: Params<Key>, language: Language): string {
-  return fill(TABLES[language][key], params);
-}
-
-/** As `t`, for callers that carry key and values as data; a name without a value stays as it is. */
-export function sentence(
-  key: SentenceKey,
-  params: Readonly<Record<string, string | number>>,
-  language: Language,
-): string {
-  return fill(TABLES[language][key], params);
-}
-
-function fill(template: string, params: Readonly<Record<string, string | number>>): string {
-  return template.replace(/\{(\w+)\}/g, (whole, name: string) => {
-    const value = Object.hasOwn(params, name) ? params[name] : undefined;
+/** One sentence; a parameter that is missing stays visible as `{name}`. */
+export function t(key: SentenceKey, params: Params, language: Language): string {
+  return TABLES[language][key].replace(/\{(\w+)\}/g, (whole, name: string) => {
+    const value = params[name];
     return value === undefined ? whole : String(value);
   });
 }
