@@ -1,0 +1,133 @@
+/**
+ * Sessions on disk: one JSON file each, written whole and renamed into place, so that several processes may
+ * share a directory and none ever reads half a file. What a process holds in memory wins over the file only in
+ * that process, as with the app-server.
+ */
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import type { StoredSession } from "./types.ts";
+
+export interface Store {
+  /** The generation of this process: a number that no other process on this store has had. */
+  readonly generation: number;
+  /** Where long tool output goes; undefined without a disk. */
+  readonly artifacts: string | undefined;
+  read(sessionId: string): StoredSession | undefined;
+  list(): StoredSession[];
+  write(session: StoredSession): void;
+  remove(sessionId: string): void;
+  /** Rules that a person has allowed for good, as `workspacePath tool rule` lines. */
+  rules(): string[];
+  addRule(rule: string): void;
+}
+
+/** `$ZCODE_DATA_BASE_DIR/.zcode/sim`, else `$ZCODE_HOME/sim`, else `$HOME/.zcode/sim`. */
+export function storeDir(env: Record<string, string | undefined>): string {
+  if (env.ZCODE_DATA_BASE_DIR) return join(env.ZCODE_DATA_BASE_DIR, ".zcode", "sim");
+  if (env.ZCODE_HOME) return join(env.ZCODE_HOME, "sim");
+  return join(env.HOME ?? env.USERPROFILE ?? ".", ".zcode", "sim");
+}
+
+export function memoryStore(generation: number): Store {
+  const sessions = new Map<string, string>();
+  const rules: string[] = [];
+  const parse = (text: string) => JSON.parse(text) as StoredSession;
+  return {
+    generation,
+    artifacts: undefined,
+    read: (id) => (sessions.has(id) ? parse(sessions.get(id)!) : undefined),
+    list: () => [...sessions.values()].map(parse),
+    write: (session) => void sessions.set(session.sessionId, JSON.stringify(session)),
+    remove: (id) => void sessions.delete(id),
+    rules: () => rules,
+    addRule: (rule) => void rules.push(rule),
+  };
+}
+
+const SAFE_ID = /^[A-Za-z0-9_-]+$/;
+
+export function diskStore(dir: string): Store {
+  const sessions = join(dir, "sessions");
+  const artifacts = join(dir, "output");
+  mkdirSync(sessions, { recursive: true, mode: 0o700 });
+  mkdirSync(artifacts, { recursive: true, mode: 0o700 });
+  const generation = claim(dir);
+  const rulesFile = join(dir, "allowed.txt");
+  const file = (id: string) => join(sessions, `${id}.json`);
+  const writeWhole = (path: string, text: string) => {
+    const temp = `${path}.${generation}.tmp`;
+    writeFileSync(temp, text, { mode: 0o600 });
+    renameSync(temp, path);
+  };
+  const read = (id: string): StoredSession | undefined => {
+    if (!SAFE_ID.test(id)) return undefined;
+    try {
+      const value = JSON.parse(readFileSync(file(id), "utf8")) as StoredSession;
+      return value.v === 1 && value.sessionId === id ? value : undefined;
+    } catch {
+      return undefined;
+    }
+  };
+  const rules = () => {
+    try {
+      return readFileSync(rulesFile, "utf8").split("\n").filter(Boolean);
+    } catch {
+      return [];
+    }
+  };
+  return {
+    generation,
+    artifacts,
+    read,
+    list: () =>
+      readdirSync(sessions)
+        .filter((name) => name.endsWith(".json"))
+        .map((name) => read(name.slice(0, -5)))
+        .filter((session) => session !== undefined),
+    write: (session) => writeWhole(file(session.sessionId), JSON.stringify(session)),
+    remove: (id) => {
+      if (!SAFE_ID.test(id)) return;
+      try {
+        unlinkSync(file(id));
+      } catch {
+        // Another process may have removed it first.
+      }
+    },
+    rules,
+    addRule: (rule) => writeWhole(rulesFile, `${[...new Set([...rules(), rule])].join("\n")}\n`),
+  };
+}
+
+/** Numbers kept on disk, so that a slow process cannot take one that was cleared away meanwhile. */
+const KEPT = 64;
+
+/** Takes the next free number by creating its file; files of long ago are cleared away. */
+function claim(dir: string): number {
+  const numbers = () =>
+    readdirSync(dir)
+      .map((name) => Number(/^generation-(\d+)$/.exec(name)?.[1] ?? 0))
+      .reduce((most, each) => Math.max(most, each), 0);
+  for (let next = numbers() + 1; ; next++) {
+    try {
+      closeSync(openSync(join(dir, `generation-${next}`), "wx", 0o600));
+    } catch (error) {
+      if ((error as { code?: string }).code === "EEXIST") continue;
+      throw error;
+    }
+    try {
+      unlinkSync(join(dir, `generation-${next - KEPT}`));
+    } catch {
+      // The first ones have none before them.
+    }
+    return next;
+  }
+}
