@@ -3,18 +3,26 @@
  * are listed in `README.md` here and never change their meaning.
  */
 
-import { type Language, type Params, type SentenceKey, t } from "../locale/index.ts";
+import { type Language, type Params, type ParamsOf, type SentenceKey, sentence } from "../locale/index.ts";
+import { maskSecrets } from "../platform/mask.ts";
 
 /** What kind of answer an error becomes where a protocol has kinds of its own. */
-export type ErrorKind = "auth" | "params" | "notFound" | "usage" | "internal";
+export type ErrorKind = "auth" | "params" | "notFound" | "busy" | "usage" | "internal";
 
-interface Entry {
+interface Entry<Key extends SentenceKey = SentenceKey> {
   readonly code: string;
-  readonly key: SentenceKey & `error.${string}`;
+  readonly key: Key;
   readonly kind: ErrorKind;
 }
 
-const entry = (code: string, key: Entry["key"], kind: ErrorKind = "internal"): Entry => ({ code, key, kind });
+/** Only for keys that have a hint beside them. */
+function entry<Key extends SentenceKey>(
+  code: string,
+  key: `${Key}.hint` extends SentenceKey ? Key : never,
+  kind: ErrorKind = "internal",
+): Entry<Key> {
+  return { code, key, kind };
+}
 
 /** Code and sentence of each error, by name. */
 export const TABLE = {
@@ -27,9 +35,10 @@ export const TABLE = {
   bridgeClosing: entry("ZACP-107", "error.bridgeClosing"),
   unsupported: entry("ZACP-108", "error.unsupported"),
   sessionUnknown: entry("ZACP-201", "error.sessionUnknown", "notFound"),
-  queueFull: entry("ZACP-202", "error.queueFull"),
+  queueFull: entry("ZACP-202", "error.queueFull", "busy"),
   badPath: entry("ZACP-203", "error.badPath", "params"),
   badOption: entry("ZACP-204", "error.badOption", "params"),
+  sessionBusy: entry("ZACP-205", "error.sessionBusy", "busy"),
   notSignedIn: entry("ZACP-301", "error.notSignedIn", "auth"),
   nothingSignedIn: entry("ZACP-302", "error.nothingSignedIn", "auth"),
   promptFailedCaptcha: entry("ZACP-311", "error.promptFailed.captcha"),
@@ -44,6 +53,9 @@ export const TABLE = {
   notBuilt: entry("ZACP-402", "error.notBuilt", "usage"),
   unknownCommand: entry("ZACP-403", "error.unknownCommand", "usage"),
   unknownFlag: entry("ZACP-404", "error.unknownFlag", "usage"),
+  badConfigFile: entry("ZACP-405", "error.badConfigFile", "usage"),
+  badFlagValue: entry("ZACP-406", "error.badFlagValue", "usage"),
+  loginFailed: entry("ZACP-407", "error.loginFailed", "usage"),
   internal: entry("ZACP-901", "error.internal"),
 } as const satisfies Record<string, Entry>;
 
@@ -54,14 +66,18 @@ export class ProductError extends Error {
   /** Stable, such as `ZACP-101`. */
   readonly code: string;
   readonly kind: ErrorKind;
+  /** What the sentence was filled with, for output that programs read; secrets are masked. */
+  readonly data: Params;
 
   constructor(
     readonly which: ErrorName,
-    readonly params: Params,
+    params: Params,
   ) {
-    super(t(TABLE[which].key, params, "en"));
+    const data = masked(params);
+    super(sentence(TABLE[which].key, data, "en").trim());
     this.code = TABLE[which].code;
     this.kind = TABLE[which].kind;
+    this.data = data;
   }
 
   /** What happened. */
@@ -69,7 +85,7 @@ export class ProductError extends Error {
     return this.inLanguage("en").sentence;
   }
 
-  /** What to do next; empty where there is nothing to do. */
+  /** What to do next. */
   get hint(): string {
     return this.inLanguage("en").hint;
   }
@@ -77,15 +93,33 @@ export class ProductError extends Error {
   inLanguage(language: Language): { sentence: string; hint: string } {
     const { key } = TABLE[this.which];
     return {
-      sentence: t(key, this.params, language).trim(),
-      hint: t(`${key}.hint` as SentenceKey, this.params, language),
+      sentence: sentence(key, this.data, language).trim(),
+      hint: sentence(`${key}.hint`, this.data, language),
     };
   }
 }
 
-type FailureKind = "captcha" | "quota" | "rate" | "overloaded" | "network" | "context" | "model" | "other" | "auth";
+function masked(params: Params): Params {
+  return Object.fromEntries(
+    Object.entries(params).map(([name, value]) => [
+      name,
+      typeof value === "string" ? maskSecrets(value) : value,
+    ]),
+  );
+}
 
-const FAILURES: Readonly<Record<FailureKind, ErrorName>> = {
+type FailureKind =
+  | "captcha"
+  | "quota"
+  | "rate"
+  | "overloaded"
+  | "network"
+  | "context"
+  | "model"
+  | "other"
+  | "auth";
+
+const FAILURES = {
   captcha: "promptFailedCaptcha",
   quota: "promptFailedQuota",
   rate: "promptFailedRate",
@@ -95,30 +129,49 @@ const FAILURES: Readonly<Record<FailureKind, ErrorName>> = {
   model: "promptFailedModel",
   other: "promptFailedOther",
   auth: "notSignedIn",
-};
+} as const satisfies Record<FailureKind, ErrorName>;
 
-const make = (which: ErrorName, params: Params = {}) => new ProductError(which, params);
+/** The values that an error's sentence and hint need. */
+type Needs<Name extends ErrorName> = ParamsOf<
+  (typeof TABLE)[Name]["key"] | (`${(typeof TABLE)[Name]["key"]}.hint` & SentenceKey)
+>;
 
-/** The errors by name; texts given here must hold no secret. */
+const make = <Name extends ErrorName>(which: Name, params: Needs<Name>) => new ProductError(which, params);
+
+/** A value from outside as a sentence shows it: short. */
+const short = (value: string) => (value.length <= 120 ? value : `${value.slice(0, 120)}…`);
+
+/** The errors by name. Secrets in what is given here are masked, prompts and code must not be given at all. */
 export const errors = {
   backendNotFound: (looked: readonly string[]) => make("backendNotFound", { looked: looked.join(", ") }),
   backendTooOld: (found: string, needed: string) => make("backendTooOld", { found, needed }),
+  /** @param reason the system's words, or how it exited and its last lines of stderr. */
   backendFailed: (entry: string, reason: string) => make("backendFailed", { entry, reason }),
   backendDied: (tail: string) => make("backendDied", { tail }),
   backendSilent: (method: string) => make("backendSilent", { method }),
   backendAnswered: (method: string, reason: string) => make("backendAnswered", { method, reason }),
-  bridgeClosing: () => make("bridgeClosing"),
+  bridgeClosing: () => make("bridgeClosing", {}),
   unsupported: (what: string) => make("unsupported", { what }),
-  sessionUnknown: (id: string) => make("sessionUnknown", { id }),
-  queueFull: () => make("queueFull"),
-  badPath: (path: string) => make("badPath", { path }),
-  badOption: (option: string, value: string) => make("badOption", { option, value }),
+  sessionUnknown: (id: string) => make("sessionUnknown", { id: short(id) }),
+  sessionBusy: () => make("sessionBusy", {}),
+  queueFull: () => make("queueFull", {}),
+  badPath: (path: string) => make("badPath", { path: short(path) }),
+  badOption: (option: string, value: string) =>
+    make("badOption", { option: short(option), value: short(value) }),
   notSignedIn: (message: string) => make("notSignedIn", { message }),
   nothingSignedIn: (files: readonly string[]) => make("nothingSignedIn", { files: files.join(", ") }),
+  /** @param message the provider's own words. */
   promptFailed: (kind: FailureKind, message: string) => make(FAILURES[kind], { message }),
+  /** @param name a variable, or a key and its file. @param problem such as "`x` is not one of a, b". */
   badConfig: (name: string, problem: string) => make("badConfig", { name, problem }),
+  badConfigFile: (path: string, problem: string) => make("badConfigFile", { path, problem }),
   notBuilt: (command: string) => make("notBuilt", { command }),
-  unknownCommand: (word: string, nearest: string) => make("unknownCommand", { word, nearest }),
-  unknownFlag: (word: string, nearest: string) => make("unknownFlag", { word, nearest }),
+  unknownCommand: (word: string, nearest: string) => make("unknownCommand", { word: short(word), nearest }),
+  unknownFlag: (word: string, nearest: string) => make("unknownFlag", { word: short(word), nearest }),
+  /** @param expects such as "one of auto, sim". */
+  badFlagValue: (flag: string, value: string, expects: string) =>
+    make("badFlagValue", { flag, value: short(value), expects }),
+  loginFailed: (reason: string) => make("loginFailed", { reason }),
+  /** @param name the class of what was thrown; its message may hold content and belongs nowhere. */
   internal: (name: string) => make("internal", { name }),
 } as const;

@@ -6,12 +6,22 @@ export type SentenceKey = keyof typeof EN;
 export type Language = "en";
 export type Params = Readonly<Record<string, string | number>>;
 
+type Names<Sentence> = Sentence extends `${string}{${infer Name}}${infer Rest}` ? Name | Names<Rest> : never;
+
+/** The values that a sentence needs: one for each `{name}` in it. */
+export type ParamsOf<Key extends SentenceKey> = Readonly<Record<Names<(typeof EN)[Key]>, string | number>>;
+
 const TABLES: Readonly<Record<Language, Readonly<Record<SentenceKey, string>>>> = { en: EN };
 
-/** One sentence; a parameter that is missing stays visible as `{name}`. */
-export function t(key: SentenceKey, params: Params, language: Language): string {
+/** One sentence, with exactly the values that it needs. */
+export function t<Key extends SentenceKey>(key: Key, params: ParamsOf<Key>, language: Language): string {
+  return sentence(key, params, language);
+}
+
+/** As `t`, for callers that carry key and values as data; a value that is missing stays visible as `{name}`. */
+export function sentence(key: SentenceKey, params: Params, language: Language): string {
   return TABLES[language][key].replace(/\{(\w+)\}/g, (whole, name: string) => {
-    const value = params[name];
+    const value = Object.hasOwn(params, name) ? params[name] : undefined;
     return value === undefined ? whole : String(value);
   });
 }
