@@ -13,7 +13,7 @@ import { isObj, list, type Obj, obj, str } from "../platform/json.ts";
 import type { Log } from "../platform/log.ts";
 import type { Conversation } from "../session/conversation.ts";
 import type { Sessions } from "../session/sessions.ts";
-import { findModel, parseModel } from "../session/settings.ts";
+import { findModel, parseModel, type Settings } from "../session/settings.ts";
 import type { Credentials } from "../store/providers.ts";
 import { replayUpdates } from "../translate/history.ts";
 import { promptContent } from "./content.ts";
@@ -107,15 +107,19 @@ export function sdkStream(readable: ReadableStream<AnyMessage>, send: (message: 
 }
 
 /** Tells every client the settings as they are now, in both forms: some read only the one, some only the other. */
-export function announceSettings(clients: Clients, conversation: Conversation, language: Language): void {
+export function announceSettings(
+  clients: Clients,
+  conversation: Conversation,
+  before: Settings,
+  language: Language,
+): void {
   clients.publishBody(conversation.id, {
     sessionUpdate: "config_option_update",
     configOptions: configOptions(conversation, language),
   });
-  clients.publishBody(conversation.id, {
-    sessionUpdate: "current_mode_update",
-    currentModeId: currentMode(conversation.settings),
-  });
+  const mode = currentMode(conversation.settings);
+  if (mode === currentMode(before)) return;
+  clients.publishBody(conversation.id, { sessionUpdate: "current_mode_update", currentModeId: mode });
 }
 
 class Surface {

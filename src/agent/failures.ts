@@ -30,7 +30,8 @@ export function failureError(failure: TurnFailure): RequestError {
 }
 
 function productError(error: ProductError): RequestError {
-  const message = error.hint ? `${error.sentence} ${error.hint}` : error.sentence;
+  const sentence = /[.!?:…。！？]$/.test(error.sentence) ? error.sentence : `${error.sentence}.`;
+  const message = error.hint ? `${sentence} ${error.hint}` : sentence;
   return new RequestError(codeOf(error), message, { code: error.code, details: message });
 }
 

@@ -35,6 +35,8 @@ export interface BridgeDeps {
   readonly rules: Clock;
   readonly log: Log;
   readonly blackbox: BlackBox;
+  /** New ids for placeholders and commands; random where none is given. */
+  readonly newId?: () => string;
   /** Starts an app-server; `groupSpawner` for a real one. */
   readonly spawn: (launch: Launch) => ServerProcess;
 }
@@ -99,10 +101,10 @@ export function createBridge(deps: BridgeDeps): Bridge {
     rules: deps.rules,
     clock,
     log,
-    newId: () => crypto.randomUUID(),
+    newId: deps.newId ?? (() => crypto.randomUUID()),
     sink: {
       update: (conversation, update) => clients.publish(conversation.id, update),
-      settings: (conversation) => announceSettings(clients, conversation, language),
+      settings: (conversation, before) => announceSettings(clients, conversation, before, language),
       running: () => {},
       dropQuestions: (conversation) => questions.drop(conversation),
     },

@@ -57,6 +57,15 @@ function renderTool(update: Extract<Update, { kind: "tool" }>, style: Style): st
         content: terminal ? [terminalContent(card)] : cardContent(card),
         _meta: cardMeta(card),
       });
+    case "status":
+      // A dialog may have replaced the card's content by its own.
+      return JSON.stringify({
+        sessionUpdate: "tool_call_update",
+        toolCallId: card.id,
+        status: card.status,
+        content: terminal ? [terminalContent(card)] : cardContent(card),
+        _meta: cardMeta(card),
+      });
     case "output":
       if (terminal) {
         return JSON.stringify({
@@ -68,7 +77,7 @@ function renderTool(update: Extract<Update, { kind: "tool" }>, style: Style): st
       return JSON.stringify({
         sessionUpdate: "tool_call_update",
         toolCallId: card.id,
-        content: cardContent(card),
+        content: [textContent(fenced(update.soFar, "console"))],
         _meta: cardMeta(card),
       });
     case "closed":

@@ -23,8 +23,8 @@ import { foldSettings, type ModelRef, type Settings } from "./settings.ts";
 
 export interface SessionSink {
   update(conversation: Conversation, update: Update): void;
-  /** Mode, model or level are not what they were. */
-  settings(conversation: Conversation): void;
+  /** Mode, model or level are not what they were before. */
+  settings(conversation: Conversation, before: Settings): void;
   /** A turn of any kind began or ended. */
   running(conversation: Conversation, running: boolean): void;
   /** The running turn was cancelled, preempted or lost: nobody waits for its questions any more. */
@@ -332,7 +332,7 @@ export class Sessions {
     const before = conversation.settings;
     const after = foldSettings(before, patch);
     conversation.settings = after;
-    if (!sameSettings(before, after)) this.deps.sink.settings(conversation);
+    if (!sameSettings(before, after)) this.deps.sink.settings(conversation, before);
   }
 
   private deliver(conversation: Conversation, update: Update): void {

@@ -5,7 +5,7 @@
 
 import { bool, list, num, type Obj, obj, str, text } from "../platform/json.ts";
 import { appendedTail, finalRemainder, OUTPUT_CHARS } from "./output.ts";
-import { displayDiffs, viewTool } from "./tools.ts";
+import { displayDiffs, resultFiles, viewTool } from "./tools.ts";
 import type { PlanEntry, SubagentResult, ToolCard, Update } from "./updates.ts";
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
@@ -140,7 +140,7 @@ function tool(state: TranslateState, payload: Obj): Update[] {
     case "started":
       if (card.status !== "in_progress") {
         card.status = "in_progress";
-        updates.push({ kind: "tool", change: "changed", card });
+        updates.push({ kind: "tool", change: "status", card });
       }
       break;
     case "progress":
@@ -209,7 +209,7 @@ function progress(card: Card, payload: Obj): Update[] {
 function append(card: Card, appended: string): Update {
   card.output += appended;
   if (card.output.length > OUTPUT_CHARS) card.output = card.output.slice(-OUTPUT_CHARS);
-  return { kind: "tool", change: "output", card, appended };
+  return { kind: "tool", change: "output", card, appended, soFar: card.output };
 }
 
 function result(state: TranslateState, card: Card, value: Obj): Update[] {
@@ -233,7 +233,7 @@ function result(state: TranslateState, card: Card, value: Obj): Update[] {
   }
   const diffs = displayDiffs(value, state.cwd);
   if (diffs.length > 0) card.diffs = diffs;
-  const files = list(value.files)
+  const files = resultFiles(value)
     .map((file) => text(obj(file).filePath))
     .filter((path) => path !== undefined);
   if (files.length > 0 && card.locations.length === 0) card.locations = files.map((path) => ({ path }));

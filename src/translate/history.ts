@@ -4,27 +4,34 @@
  */
 
 import { list, num, type Obj, obj, str, text } from "../platform/json.ts";
-import { closeOpenCards, newTranslateState, thoughtId, translateEvent } from "./events.ts";
+import {
+  closeOpenCards,
+  newTranslateState,
+  type TranslateState,
+  thoughtId,
+  translateEvent,
+} from "./events.ts";
 import type { Update } from "./updates.ts";
 
 const REMINDER = /\n*<system-reminder>[\s\S]*?<\/system-reminder>\n*/g;
 
-/** @param messages `{info, parts}` in order; the latest of several with one id counts, at the first one's place. */
-export function replayUpdates(messages: readonly unknown[], cwd: string): Update[] {
+/**
+ * Updates in order, each to be rendered before the next is taken: a card is one object that changes as it goes.
+ * @param messages `{info, parts}` in order; the latest of several with one id counts, at the first one's place.
+ */
+export function* replayUpdates(messages: readonly unknown[], cwd: string): Generator<Update> {
   const state = newTranslateState(cwd);
-  const updates: Update[] = [];
   for (const { info, parts } of latestById(messages)) {
     if (isHidden(info)) continue;
     const id = messageIdOf(info);
     if (info.role === "user") {
       const said = userText(parts);
-      if (said !== "") updates.push({ kind: "text", role: "user", messageId: id, text: said });
+      if (said !== "") yield { kind: "text", role: "user", messageId: id, text: said };
     } else {
-      for (const part of parts) updates.push(...assistantPart(state, part, id));
-      updates.push(...closeOpenCards(state));
+      for (const part of parts) yield* assistantPart(state, part, id);
+      yield* closeOpenCards(state);
     }
   }
-  return updates;
 }
 
 interface Message {
@@ -67,37 +74,33 @@ function userText(parts: readonly Obj[]): string {
     .join("\n");
 }
 
-function assistantPart(
-  state: ReturnType<typeof newTranslateState>,
-  part: Obj,
-  messageId: string | undefined,
-): Update[] {
+function* assistantPart(state: TranslateState, part: Obj, messageId: string | undefined): Generator<Update> {
   switch (part.type) {
     case "text": {
       const words = text(part.text);
-      return words === undefined ? [] : [{ kind: "text", role: "agent", messageId, text: words }];
+      if (words !== undefined) yield { kind: "text", role: "agent", messageId, text: words };
+      return;
     }
     case "reasoning": {
       const words = text(part.text) ?? text(part.content);
-      if (words === undefined) return [];
-      return [{ kind: "text", role: "thought", messageId: messageId && thoughtId(messageId), text: words }];
+      if (words === undefined) return;
+      yield { kind: "text", role: "thought", messageId: messageId && thoughtId(messageId), text: words };
+      return;
     }
     case "tool":
-      return toolPart(state, part);
-    default:
-      return [];
+      yield* toolPart(state, part);
   }
 }
 
 /** A stored tool part goes the way of its live events, so that both look alike. */
-function toolPart(state: ReturnType<typeof newTranslateState>, part: Obj): Update[] {
+function* toolPart(state: TranslateState, part: Obj): Generator<Update> {
   const toolCallId = text(part.callID) ?? text(part.callId) ?? text(part.partId) ?? text(part.id);
   const toolName = text(part.tool);
-  if (toolCallId === undefined || toolName === undefined) return [];
+  if (toolCallId === undefined || toolName === undefined) return;
   const stored = obj(part.state);
   const metadata = { ...obj(part.metadata), ...obj(stored.metadata) };
   const head = { toolCallId, toolName };
-  const updates = translateEvent(state, "tool.updated", { ...head, kind: "scheduled", input: stored.input });
+  yield* translateEvent(state, "tool.updated", { ...head, kind: "scheduled", input: stored.input });
   if (stored.status === "completed") {
     const perf = metadata.perf ?? stored.perf;
     const result = {
@@ -109,15 +112,9 @@ function toolPart(state: ReturnType<typeof newTranslateState>, part: Obj): Updat
         ? {}
         : { perf: { ...obj(perf), exitCode: metadata.exitCode } }),
     };
-    updates.push(...translateEvent(state, "tool.updated", { ...head, kind: "result", result }));
+    yield* translateEvent(state, "tool.updated", { ...head, kind: "result", result });
   } else if (stored.status === "error") {
-    updates.push(
-      ...translateEvent(state, "tool.updated", {
-        ...head,
-        kind: "error",
-        error: { message: str(stored.error) ?? str(stored.output) ?? "" },
-      }),
-    );
+    const error = { message: str(stored.error) ?? str(stored.output) ?? "" };
+    yield* translateEvent(state, "tool.updated", { ...head, kind: "error", error });
   }
-  return updates;
 }

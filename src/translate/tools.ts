@@ -3,7 +3,7 @@
  * tells. Names of older builds are kept for old histories; an unknown tool is shown under its own name.
  */
 
-import { isAbsolute, join } from "node:path";
+import { isAbsolute, join, relative } from "node:path";
 import { list, num, type Obj, obj, str, text } from "../platform/json.ts";
 import type { Diff, Location, ToolKind } from "./updates.ts";
 
@@ -46,7 +46,7 @@ export function viewTool(name: string, input: Obj, cwd: string): ToolView {
       const line = num(input.offset);
       return {
         ...base,
-        title: titled("Read", input.file_path),
+        title: titled("Read", path(input.file_path), cwd),
         kind: "read",
         locations: place(file, line),
         outputStyle: "code",
@@ -55,7 +55,7 @@ export function viewTool(name: string, input: Obj, cwd: string): ToolView {
     case "LS":
       return {
         ...base,
-        title: titled("List", input.path),
+        title: titled("List", path(input.path), cwd),
         kind: "read",
         locations: place(path(input.path)),
         outputStyle: "code",
@@ -67,7 +67,7 @@ export function viewTool(name: string, input: Obj, cwd: string): ToolView {
         file !== undefined && content !== undefined ? [{ path: file, oldText: null, newText: content }] : [];
       return {
         ...base,
-        title: titled("Write", input.file_path),
+        title: titled("Write", file, cwd),
         kind: "edit",
         locations: place(file),
         diffs,
@@ -77,7 +77,7 @@ export function viewTool(name: string, input: Obj, cwd: string): ToolView {
       const file = path(input.file_path);
       return {
         ...base,
-        title: titled("Edit", input.file_path),
+        title: titled("Edit", file, cwd),
         kind: "edit",
         locations: place(file),
         diffs: file === undefined ? [] : editDiff(file, input),
@@ -87,7 +87,7 @@ export function viewTool(name: string, input: Obj, cwd: string): ToolView {
       const file = path(input.file_path);
       return {
         ...base,
-        title: titled("Edit", input.file_path),
+        title: titled("Edit", file, cwd),
         kind: "edit",
         locations: place(file),
         diffs: file === undefined ? [] : list(input.edits).flatMap((edit) => editDiff(file, obj(edit))),
@@ -96,22 +96,24 @@ export function viewTool(name: string, input: Obj, cwd: string): ToolView {
     case "NotebookEdit":
       return {
         ...base,
-        title: titled("Edit", input.notebook_path),
+        title: titled("Edit", path(input.notebook_path), cwd),
         kind: "edit",
         locations: place(path(input.notebook_path)),
       };
     case "ApplyPatch": {
-      const files = patchedFiles(str(input.patch_text) ?? "");
+      const patch = str(input.patch_text) ?? "";
+      const files = patchedFiles(patch).flatMap((file) => path(file) ?? []);
       return {
         ...base,
         title:
           files.length === 1
-            ? titled("Patch", files[0])
+            ? titled("Patch", files[0], cwd)
             : files.length > 1
               ? `Patch ${files.length} files`
               : "Patch",
         kind: "edit",
-        locations: files.flatMap((file) => place(path(file))),
+        locations: files.flatMap((file) => place(file)),
+        diffs: patchDiffs(patch, cwd),
       };
     }
     case "Glob":
@@ -164,10 +166,22 @@ export function viewTool(name: string, input: Obj, cwd: string): ToolView {
 export function displayDiffs(result: Obj, cwd: string): Diff[] {
   const display = obj(result.display);
   if (display.kind === "file_diff") return hunks(absolute(display.filePath, cwd), display.structuredPatch);
-  const files = list(display.files).length > 0 ? list(display.files) : list(result.files);
-  return files
+  return resultFiles(result)
     .map(obj)
     .flatMap((file) => hunks(absolute(file.movePath ?? file.filePath, cwd), file.structuredPatch));
+}
+
+/** The files that a patch changed; 0.16.9 names them in a JSON text. */
+export function resultFiles(result: Obj): readonly unknown[] {
+  for (const files of [obj(result.display).files, result.files])
+    if (list(files).length > 0) return list(files);
+  const content = str(result.content);
+  if (content === undefined || !content.startsWith("{")) return [];
+  try {
+    return list(obj(JSON.parse(content)).files);
+  } catch {
+    return [];
+  }
 }
 
 function hunks(path: string | undefined, patch: unknown): Diff[] {
@@ -210,8 +224,31 @@ function place(path: string | undefined, line?: number): Location[] {
   return [line !== undefined && line >= 1 ? { path, line: Math.floor(line) } : { path }];
 }
 
-function titled(verb: string, path: unknown): string {
-  return oneLine(`${verb} ${text(path) ?? ""}`.trim());
+/** Paths inside the root read better without it. */
+function titled(verb: string, path: string | undefined, cwd: string): string {
+  if (path === undefined) return verb;
+  const inside = relative(cwd, path);
+  return oneLine(`${verb} ${inside === "" || inside.startsWith("..") || isAbsolute(inside) ? path : inside}`);
+}
+
+/** Old and new text of each hunk of a `*** Begin Patch` text, so that it can be judged before it is applied. */
+function patchDiffs(patch: string, cwd: string): Diff[] {
+  const diffs: Diff[] = [];
+  let file: string | undefined;
+  let lines: string[] = [];
+  const flush = () => {
+    if (file !== undefined && lines.length > 0) diffs.push(...hunks(file, [{ lines }]));
+    lines = [];
+  };
+  for (const line of patch.split("\n")) {
+    const head = /^\*\*\* (?:Add|Update|Delete) File: (.+)$/.exec(line);
+    if (head || line.startsWith("@@") || line.startsWith("*** ")) {
+      flush();
+      if (head) file = absolute(head[1]?.trim(), cwd);
+    } else if (/^[ +-]/.test(line)) lines.push(line);
+  }
+  flush();
+  return diffs;
 }
 
 function oneLine(value: string): string {

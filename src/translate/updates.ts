@@ -80,9 +80,19 @@ export type Update =
       readonly messageId: string | undefined;
       readonly text: string;
     }
-  /** `opened` precedes every other change of a card; `appended` is what a command wrote since the last update. */
-  | { readonly kind: "tool"; readonly change: "opened" | "changed" | "closed"; readonly card: ToolCard }
-  | { readonly kind: "tool"; readonly change: "output"; readonly card: ToolCard; readonly appended: string }
+  /** `opened` precedes every other change of a card, `status` changes nothing else; `appended` is what a command wrote since the last update, `soFar` all of it. */
+  | {
+      readonly kind: "tool";
+      readonly change: "opened" | "changed" | "status" | "closed";
+      readonly card: ToolCard;
+    }
+  | {
+      readonly kind: "tool";
+      readonly change: "output";
+      readonly card: ToolCard;
+      readonly appended: string;
+      readonly soFar: string;
+    }
   | { readonly kind: "plan"; readonly entries: readonly PlanEntry[] }
   /** Tokens in the context and the size of the window. */
   | { readonly kind: "usage"; readonly used: number; readonly size: number }

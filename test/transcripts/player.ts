@@ -1,0 +1,211 @@
+/**
+ * Plays a recorded stream of an app-server against a whole bridge in this process, with two clients of different
+ * styles, and answers what the clients were sent. The recording's own requests drive the first client: its sends
+ * become prompts, its stops cancels, its resumes loads, its answers to permissions the option chosen.
+ *
+ * Steps of the recording that the bridge takes by itself are matched by method; those that it never takes (a
+ * `session/read`, say) are left out together with their answers.
+ */
+
+import { isDeepStrictEqual } from "node:util";
+import { type PlayedServer, testBridge } from "../support/bridge.ts";
+import type { Json, PlainClient } from "../support/plainClient.ts";
+
+interface Step {
+  readonly dir: "in" | "out";
+  readonly frame: Json;
+}
+
+export interface Transcript {
+  /** What each client was sent, in order. */
+  readonly fenced: readonly Json[];
+  readonly terminal: readonly Json[];
+}
+
+const tick = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+export async function play(file: string): Promise<Transcript> {
+  const steps = (await Bun.file(file).text())
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as Step);
+  const player = new Player(steps);
+  return player.run();
+}
+
+class Player {
+  private readonly test = testBridge();
+  private readonly driver: PlainClient = this.test.client();
+  private readonly watcher: PlainClient = this.test.client();
+  /** The recording's request ids that were played, with the ids that the bridge used. */
+  private readonly ids = new Map<unknown, unknown>();
+  /** The ACP session of each recorded one; the one being created is under `undefined`. */
+  private readonly sessions = new Map<unknown, string>();
+  private server!: PlayedServer;
+  /** A create that waits for the first prompt of its session. */
+  private created: { step: Json; acp: string } | undefined;
+  private readonly choices = new Map<string, unknown>();
+  private readonly inputIds = new Map<string, string>();
+
+  constructor(private readonly steps: readonly Step[]) {}
+
+  async run(): Promise<Transcript> {
+    await this.driver.initialize({});
+    await this.watcher.initialize({ _meta: { terminal_output: true } });
+    for (const client of [this.driver, this.watcher]) {
+      client.handlers.set("session/request_permission", (params) => this.choose(client, params));
+    }
+    await this.start();
+    for (let at = 0; at < this.steps.length; at++) {
+      const { dir, frame } = this.steps[at]!;
+      if (dir === "out") await this.serverSays(frame);
+      else if (frame.method !== undefined) await this.bridgeAsks(frame, at);
+      else await this.bridgeAnswers(frame);
+      await tick();
+    }
+    // The last answers leave some microtasks after the last frame came.
+    for (let i = 0; i < 5; i++) await tick();
+    const transcript = { fenced: [...this.driver.frames], terminal: [...this.watcher.frames] };
+    await this.test.bridge.close();
+    return transcript;
+  }
+
+  private async start(): Promise<void> {
+    const acp = await this.driver.newSession("/home/ana/shop");
+    this.sessions.set(undefined, acp);
+    this.server = await this.test.server(0);
+    const probe = await this.server.take((frame) => frame.method === "runtime/capabilities");
+    this.server.push({ id: probe.id, result: { independentPlanState: true } });
+  }
+
+  private async serverSays(frame: Json): Promise<void> {
+    if (frame.method !== undefined) {
+      if (frame.method === "interaction/requestPermission") this.prepareChoice(frame);
+      this.server.push(this.renamed(frame));
+      return;
+    }
+    if (!this.ids.has(frame.id)) return;
+    const session = (frame.result as Json | undefined)?.session as Json | undefined;
+    if (session?.sessionId !== undefined && this.created) {
+      this.sessions.set(session.sessionId, this.created.acp);
+      this.created = undefined;
+    }
+    this.server.push({ ...frame, id: this.ids.get(frame.id) });
+  }
+
+  private async bridgeAsks(frame: Json, at: number): Promise<void> {
+    const params = (frame.params ?? {}) as Json;
+    const answer = this.steps.find(
+      (step, i) => i > at && step.dir === "out" && step.frame.id === frame.id,
+    )?.frame;
+    switch (frame.method) {
+      case "session/create": {
+        if (answer?.error) return;
+        const acp = this.sessions.get(undefined) ?? (await this.driver.newSession("/home/ana/shop"));
+        this.sessions.delete(undefined);
+        this.created = { step: frame, acp };
+        // The bridge creates at first use, so the first send of this session is made now.
+        const send = this.firstSend(at, answer);
+        if (!send) return;
+        void this.driver.prompt(acp, send.content as string).catch(() => {});
+        return this.expect(frame);
+      }
+      case "session/resume": {
+        if (answer?.error || this.sessions.has(params.sessionId)) return;
+        this.sessions.set(params.sessionId, params.sessionId as string);
+        void this.driver
+          .request("session/load", { sessionId: params.sessionId, cwd: "/home/ana/shop", mcpServers: [] })
+          .catch(() => {});
+        return this.expect(frame);
+      }
+      case "session/subscribe":
+        return this.ids.has(frame.id) || !this.server.inbox.some((sent) => sent.method === frame.method)
+          ? this.expectSoon(frame)
+          : this.expect(frame);
+      case "session/send": {
+        if (answer?.error) return;
+        const acp = this.sessions.get(params.sessionId);
+        if (acp === undefined) return;
+        if (!this.started.has(params.content))
+          void this.driver.prompt(acp, params.content as string).catch(() => {});
+        this.started.delete(params.content);
+        return this.expect(frame);
+      }
+      case "session/stop": {
+        const acp = this.sessions.get(params.sessionId);
+        if (acp === undefined) return;
+        this.driver.notify("session/cancel", { sessionId: acp });
+        return this.expectSoon(frame);
+      }
+    }
+  }
+
+  private readonly started = new Set<unknown>();
+
+  private firstSend(at: number, answer: Json | undefined): Json | undefined {
+    const id = ((answer?.result as Json | undefined)?.session as Json | undefined)?.sessionId;
+    const step = this.steps.find(
+      (entry, i) =>
+        i > at &&
+        entry.dir === "in" &&
+        entry.frame.method === "session/send" &&
+        (entry.frame.params as Json).sessionId === id,
+    );
+    if (!step) return undefined;
+    const params = step.frame.params as Json;
+    this.started.add(params.content);
+    return params;
+  }
+
+  private async bridgeAnswers(frame: Json): Promise<void> {
+    await this.server.take((sent) => sent.method === undefined && sent.id === frame.id);
+  }
+
+  /** A step that the bridge takes only where it sees a need, such as a stop while nothing runs. */
+  private async expectSoon(frame: Json): Promise<void> {
+    for (let i = 0; i < 5; i++) await tick();
+    if (this.server.inbox.some((sent) => sent.method === frame.method)) await this.expect(frame);
+  }
+
+  private async expect(frame: Json): Promise<void> {
+    const sent = await this.server.take((candidate) => candidate.method === frame.method);
+    this.ids.set(frame.id, sent.id);
+    const recorded = (frame.params as Json | undefined)?.inputId;
+    const ours = (sent.params as Json | undefined)?.inputId;
+    if (typeof recorded === "string" && typeof ours === "string") this.inputIds.set(recorded, ours);
+  }
+
+  /** A frame with the recording's input ids replaced by those that the bridge gave. */
+  private renamed(frame: Json): Json {
+    let text = JSON.stringify(frame);
+    for (const [recorded, ours] of this.inputIds)
+      text = text.replaceAll(`"inputId":"${recorded}"`, `"inputId":"${ours}"`);
+    return JSON.parse(text) as Json;
+  }
+
+  /** The option that the recorded answer to this permission is the response of. */
+  private prepareChoice(frame: Json): void {
+    const params = frame.params as Json;
+    const answer = this.steps.find(
+      (step) => step.dir === "in" && step.frame.id === frame.id && step.frame.result,
+    )?.frame;
+    const options = (params.options ?? []) as Json[];
+    const chosen = options.find((option) => isDeepStrictEqual(option.response, answer?.result));
+    const decision = (answer?.result as Json | undefined)?.decision;
+    const byDecision = options.find((option) => ((option.response ?? {}) as Json).decision === decision);
+    const option = chosen ?? byDecision;
+    if (option) this.choices.set(toolOf(params), option.optionId);
+  }
+
+  /** Only the driver answers; the watcher leaves its dialog open until it is withdrawn. */
+  private async choose(client: PlainClient, params: Json): Promise<unknown> {
+    if (client !== this.driver) return undefined;
+    const id = (params.toolCall as Json).toolCallId as string;
+    const optionId = this.choices.get(id.replace(/^tool_subagent_.*_(call_.*)$/, "$1"));
+    return { outcome: optionId === undefined ? { outcome: "cancelled" } : { outcome: "selected", optionId } };
+  }
+}
+
+function toolOf(params: Json): string {
+  return params.toolCallId as string;
+}
