@@ -99,4 +99,31 @@ export const EN = {
   "auth.agent.about": "Uses the sign-in of the ZCode app or command line on this machine",
   "auth.terminal": "Sign in in a terminal",
   "auth.terminal.about": "Runs ZCode's own sign-in",
+
+  "help.head":
+    "zcode-acp {version} – ZCode as an agent in every editor that speaks the Agent Client Protocol\n\nUsage: zcode-acp <command> [flags]",
+  "help.tail":
+    "  --version [--json]   this program's version\n  --help               this text; `zcode-acp <command> --help` for one command\n\nWithout a command and with a pipe on stdin it is `stdio`.",
+  "command.stdio": "The agent on stdin and stdout: what editors start",
+  "command.login": "Sign in to ZCode in this terminal",
+  "command.doctor": "Look for what keeps it from working",
+  "command.sim": "A simulated ZCode, for demos and tests",
+  "command.later": "Not in this release yet",
+  "login.other":
+    "Sign in with the ZCode app, or enter an API key in its settings. Credentials are read anew at each prompt; nothing needs a restart.",
+  "login.simulator": "The simulator needs no sign-in.",
+  "doctor.program": "zcode-acp {version} ({commit}), {platform}, {path}",
+  "doctor.config.read": "The configuration {path} is in order.",
+  "doctor.config.none": "There is no configuration file ({path}); the defaults hold.",
+  "doctor.state.ok": "Logs can be written to {path}.",
+  "doctor.state.bad": "Logs cannot be written to {path}.",
+  "doctor.state.mend": "Make {path} a folder that you can write to; XDG_STATE_HOME chooses another one.",
+  "doctor.backend.ok": "ZCode {version}: {path} ({source})",
+  "doctor.backend.mute": "{path} ({source}) does not print a version.",
+  "doctor.backend.mute.mend": "Run `{path} --version` yourself; update or install ZCode again if that fails.",
+  "doctor.backend.simulator": "The built-in simulator stands in for ZCode.",
+  "doctor.node.ok": "Node that runs it: {path}",
+  "doctor.node.unneeded": "It needs no Node of its own.",
+  "doctor.credentials.ok": "Signed in: {providers}",
+  "doctor.credentials.simulator": "The simulator needs no credentials.",
 } as const;

@@ -1,0 +1,48 @@
+/** What the commands that look at this machine share: paths, configuration, credentials, and the backend found. */
+import { type Located, locateBackend } from "../backend/locate.ts";
+import { type Config, loadConfig } from "../config/index.ts";
+import { type Clock, systemClock } from "../platform/clock.ts";
+import { type Paths, resolvePaths } from "../platform/paths.ts";
+import { type Credentials, readCredentials } from "../store/providers.ts";
+import { programWords } from "./program.ts";
+
+export type Env = Readonly<Record<string, string | undefined>>;
+
+export interface Surroundings {
+  readonly env: Env;
+  readonly clock: Clock;
+  readonly paths: Paths;
+  readonly config: Config;
+  readonly credentials: Credentials;
+  locate(): Promise<Located>;
+}
+
+export function lookAround(env: Env, platform: string): Surroundings {
+  const clock = systemClock();
+  const paths = resolvePaths(env, platform);
+  const config = loadConfig(env, paths);
+  const credentials = readCredentials(paths.zcodeHome);
+  return {
+    env,
+    clock,
+    paths,
+    config,
+    credentials,
+    locate: () =>
+      locateBackend({
+        env,
+        home: paths.home,
+        zcodeHome: paths.zcodeHome,
+        platform,
+        bin: config.bin,
+        node: config.node,
+        provider: config.provider,
+        keepHappyEyeballs: config.keepHappyEyeballs,
+        backend: config.backend,
+        simArgs: config.simArgs,
+        self: programWords(),
+        credentials,
+        clock,
+      }),
+  };
+}
