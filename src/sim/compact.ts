@@ -50,6 +50,7 @@ export function compactEvents(turn: Turn, trigger: "manual" | "auto"): CompactTo
       const count = data.messages.length;
       if (trigger === "manual") {
         turn.event("session.updated", {
+          traceId: data.traceId,
           boundaryId,
           trigger,
           phase,

@@ -17,6 +17,7 @@ import { playScript } from "./script.ts";
 import { Server } from "./server.ts";
 import { startNotices } from "./start.ts";
 import { diskStore, memoryStore, type Store, storeDir } from "./store.ts";
+import { madeTitle } from "./titles.ts";
 import { wordsBrain } from "./words/brain.ts";
 import type { World } from "./world.ts";
 
@@ -59,6 +60,7 @@ export interface SimOptions extends FaultOptions {
 /** What tests put in place of the simulator's own. */
 export interface SimParts {
   think?: BrainMaker;
+  makeTitle?: (input: string) => string;
   providers?: Provider[];
   store?: Store;
   pickModel?: boolean;
@@ -156,6 +158,7 @@ export async function runSim(options: SimOptions, io: SimIo, parts: SimParts = {
       todoDelay: parts.todoDelay ?? TODO_MS,
     },
     think: parts.think ?? wordsBrain,
+    makeTitle: parts.makeTitle ?? madeTitle,
     failures: { kind: "", left: 0 },
     exit,
     hang: () => {

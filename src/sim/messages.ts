@@ -194,6 +194,7 @@ function snapshotPart(part: Obj): Obj {
   switch (part.type) {
     case "text":
     case "reasoning":
+    case "retry":
       delete out.time;
       break;
     case "file":
@@ -205,6 +206,10 @@ function snapshotPart(part: Obj): Obj {
     case "tool": {
       const { time, ...state } = part.state as Obj;
       const span = isObj(time) ? time : {};
+      if (isObj(state.metadata)) {
+        const { readFileState: _state, ...metadata } = state.metadata;
+        state.metadata = metadata;
+      }
       out.state = {
         ...state,
         ...(span.start !== undefined ? { startedAt: span.start } : {}),
@@ -229,6 +234,13 @@ function snapshotPart(part: Obj): Obj {
     }
   }
   return out;
+}
+
+/** The latest content of each id, where the id stood first; the store may hold one several times. */
+export function latestMessages(messages: StoreMessage[]): StoreMessage[] {
+  const latest = new Map<string, StoreMessage>();
+  for (const message of messages) latest.set(message.info.id, message);
+  return latest.size === messages.length ? messages : [...latest.values()];
 }
 
 /** `session/messages`: the newest `limit`, or all after an id; an unknown id counts as absent. */

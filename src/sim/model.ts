@@ -77,6 +77,12 @@ export interface ToolContext {
   progress(payload: Obj): void;
 }
 
+export interface FileChange {
+  path: string;
+  additions: number;
+  deletions: number;
+}
+
 export type ToolEnd =
   | {
       kind: "result";
@@ -88,8 +94,10 @@ export type ToolEnd =
       truncated?: { originalBytes: number; artifactPath?: string };
       /** Told after the result, before the batch. */
       after?: () => void;
-      /** Files were changed: a checkpoint follows the batch. */
-      files?: number;
+      /** Files that were changed. */
+      changes?: FileChange[];
+      /** A checkpoint of the changes follows the batch. */
+      checkpoint?: boolean;
       totalMs?: number;
     }
   | { kind: "error"; error: Obj }

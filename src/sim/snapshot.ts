@@ -1,5 +1,5 @@
 /** Snapshots: what create, resume, read, subscribe and the setters answer. */
-import { pickMessages, snapshotMessage } from "./messages.ts";
+import { latestMessages, snapshotMessage } from "./messages.ts";
 import { modelEntry } from "./models.ts";
 import { type Live, workspaceOf } from "./session.ts";
 import type { ModelSelection, Obj } from "./types.ts";
@@ -76,7 +76,8 @@ export function snapshot(
   const { data, turn } = live;
   const window = contextWindowOf(live);
   return {
-    messages: pickMessages(data.messages, options.messageLimit).map(snapshotMessage),
+    // A snapshot's limit counts from the beginning, unlike that of `session/messages`.
+    messages: latestMessages(data.messages).slice(0, options.messageLimit).map(snapshotMessage),
     projection: {
       sessionId: live.id,
       status: live.status,

@@ -136,6 +136,7 @@ export async function runStep(turn: Turn, step: ModelStep, querySource = "main_t
         { source: "system_prompt", chars: 9000 },
         { source: "messages", chars: stream.chars },
       ],
+      ...(tools.length === 0 && turn.fileChanges ? { fileChanges: turn.fileChanges } : {}),
     });
   };
   // Tools that only look run while the model still speaks.

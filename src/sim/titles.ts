@@ -26,7 +26,7 @@ export async function titleAfterTurn(live: Live, turn: Turn): Promise<void> {
   const { world, data } = live;
   if (!world.era.modern || !live.titleGeneration || data.titleSource !== "first_input") return;
   live.titleGeneration = false;
-  const title = madeTitle(turn.spec.input);
+  const title = world.makeTitle(turn.spec.input);
   if (!title) return;
   try {
     await askForHeaders(turn, undefined);

@@ -36,7 +36,10 @@ export async function runTools(turn: Turn, assistant: AssistantMessage, calls: C
     try {
       const end = await runTool(turn, assistant, call);
       ends.push(end);
-      if (end.kind === "result") files += end.files ?? 0;
+      if (end.kind === "result") {
+        turn.noteChanges(call.plan.name, end.changes ?? []);
+        if (end.checkpoint) files += end.changes?.length ?? 1;
+      }
       if (end.kind === "denied" && end.endsTurn) turn.over = true;
     } catch (error) {
       if (!(error instanceof Stopped)) throw error;

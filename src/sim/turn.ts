@@ -4,7 +4,7 @@ import { afterTurn } from "./background.ts";
 import { failureError } from "./failures.ts";
 import { type AssistantMessage, addUserMessage } from "./messages.ts";
 import { type Brain, type StepOutcome, Stopped, TurnFailed } from "./model.ts";
-import type { Live } from "./session.ts";
+import type { Live, PendingInput } from "./session.ts";
 import { contextWindowOf, settingsOf } from "./snapshot.ts";
 import { runStep } from "./step.ts";
 import { titleAfterTurn } from "./titles.ts";
@@ -42,6 +42,7 @@ export class Turn {
   assistant: AssistantMessage | undefined;
   /** A refused plan ends the turn before the model is asked again. */
   over = false;
+  private readonly changes = new Map<string, FileChange & { toolNames: string[]; writeCount: number }>();
 
   constructor(
     readonly live: Live,
@@ -61,6 +62,32 @@ export class Turn {
 
   event(type: string, payload: Obj): number {
     return this.live.event(type, payload, this.id);
+  }
+
+  /** Notes what a tool did to files; the last word of the model comes with the sum. */
+  noteChanges(toolName: string, changes: FileChange[]): void {
+    for (const { path, additions, deletions } of changes) {
+      const known = this.changes.get(path) ?? {
+        additions: 0,
+        deletions: 0,
+        path,
+        toolNames: [],
+        writeCount: 0,
+      };
+      known.additions += additions;
+      known.deletions += deletions;
+      if (!known.toolNames.includes(toolName)) known.toolNames.push(toolName);
+      known.writeCount++;
+      this.changes.set(path, known);
+    }
+  }
+
+  /** `fileChanges` of the model's last word; undefined when no file was touched. */
+  get fileChanges(): Obj | undefined {
+    const items = [...this.changes.values()];
+    if (items.length === 0) return undefined;
+    const sum = (key: "additions" | "deletions") => items.reduce((total, item) => total + item[key], 0);
+    return { additions: sum("additions"), deletions: sum("deletions"), files: items.length, items };
   }
 
   /** Waits, and throws `Stopped` when the turn is stopped before or meanwhile. */
@@ -166,15 +193,23 @@ async function drive(turn: Turn, first: Brain): Promise<void> {
       return;
     }
     const feedback = outcome.tools.find((tool) => tool.kind === "denied" && tool.feedback !== undefined);
-    if (feedback) drain(turn, "guide");
+    // The same model goes on, with the person's words before it.
+    if (feedback) takeIn(turn, (input) => input.delivery === "guide");
   }
 }
 
-/** Takes queued inputs into this turn; the brain that answers them, if there were any. */
-function drain(turn: Turn, delivery?: "guide"): Brain | undefined {
+/** The brain that answers what was queued meanwhile, if anything was. */
+function drain(turn: Turn): Brain | undefined {
   const { live } = turn;
-  if ((live.held || live.world.settings.ownTurn) && delivery !== "guide") return undefined;
-  const inputs = live.pendingInputs.filter((input) => !delivery || input.delivery === delivery);
+  if (live.held || live.world.settings.ownTurn) return undefined;
+  const text = takeIn(turn, () => true);
+  return text === undefined ? undefined : live.world.think(text, live, turn);
+}
+
+/** Takes queued inputs into this turn; their text. */
+function takeIn(turn: Turn, fits: (input: PendingInput) => boolean): string | undefined {
+  const { live } = turn;
+  const inputs = live.pendingInputs.filter(fits);
   if (inputs.length === 0) return undefined;
   live.pendingInputs = live.pendingInputs.filter((input) => !inputs.includes(input));
   const drained = inputs.map((input) => ({
@@ -189,7 +224,7 @@ function drain(turn: Turn, delivery?: "guide"): Brain | undefined {
     injectedMessageIds: drained.map((each) => each.messageId),
     drainedInputs: drained,
   });
-  return live.world.think(inputs.map((input) => input.text).join("\n"), live, turn);
+  return inputs.map((input) => input.text).join("\n");
 }
 
 function complete(turn: Turn, resultType: "success" | "cancelled"): void {

@@ -25,6 +25,8 @@ export interface World {
   settings: WorldSettings;
   /** What the model does with an input. */
   think: BrainMaker;
+  /** The title that the model makes of a first prompt; empty for none. */
+  makeTitle(input: string): string;
   /** Turns that the model of this process still has to fail, put there by the word `fail`. */
   failures: { kind: string; left: number };
   /** Ends the process with this code. */

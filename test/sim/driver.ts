@@ -41,7 +41,11 @@ export const yes: Answerer = (frame) => {
 export function choose(frame: Obj, optionId: string): Obj {
   const options = (frame.params as Obj).options as Obj[];
   const option = options.find((each) => each.optionId === optionId);
-  return (option?.response as Obj | undefined) ?? { decision: String(option?.kind).startsWith("allow") ? "allow" : "deny" };
+  return (
+    (option?.response as Obj | undefined) ?? {
+      decision: String(option?.kind).startsWith("allow") ? "allow" : "deny",
+    }
+  );
 }
 
 export interface Failure {
@@ -118,9 +122,11 @@ export class Driver {
         if (fresh) this.seen = at + 1;
         return this.frames[at]!;
       }
-      if (this.exitCode !== undefined) throw new Error(`The simulator ended (${this.exitCode}) before ${what}`);
+      if (this.exitCode !== undefined)
+        throw new Error(`The simulator ended (${this.exitCode}) before ${what}`);
       const left = deadline - Date.now();
-      if (left <= 0) throw new Error(`No ${what}; last: ${JSON.stringify(this.frames.at(-1))?.slice(0, 400)}`);
+      if (left <= 0)
+        throw new Error(`No ${what}; last: ${JSON.stringify(this.frames.at(-1))?.slice(0, 400)}`);
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, left);
         this.waiting.push(() => {
@@ -253,14 +259,29 @@ export function command(args: string[]): string[] {
   return [process.execPath, "-e", MAIN, ...args];
 }
 
-export type Child = Driver & { child: ReturnType<typeof spawn>; endInput(): void; [Symbol.asyncDispose](): Promise<void> };
+export type Child = Driver & {
+  child: ReturnType<typeof spawn>;
+  endInput(): void;
+  [Symbol.asyncDispose](): Promise<void>;
+};
 
 function spawn(args: string[], env: Record<string, string | undefined>, cwd: string) {
-  return Bun.spawn(command(args), { env, cwd, stdin: "pipe", stdout: "pipe", stderr: "pipe", detached: true });
+  return Bun.spawn(command(args), {
+    env,
+    cwd,
+    stdin: "pipe",
+    stdout: "pipe",
+    stderr: "pipe",
+    detached: true,
+  });
 }
 
 /** One in a process of its own; the home is the test's. */
-export function ownProcess(args: string[], home: string, env: Record<string, string | undefined> = {}): Child {
+export function ownProcess(
+  args: string[],
+  home: string,
+  env: Record<string, string | undefined> = {},
+): Child {
   const child = spawn(args, { PATH: process.env.PATH, HOME: home, ...env }, home);
   const driver = new Driver((line) => {
     child.stdin.write(`${line}\n`);

@@ -281,6 +281,9 @@ async function fork(world: World, params: Obj): Promise<Reply> {
   };
 }
 
+/** What a copy does not take over: the marks of requests, and what the model thought. */
+const NOT_COPIED = new Set(["step-start", "step-finish", "reasoning"]);
+
 /** Copies get ids of their own, parents too. */
 function copyMessages(world: World, from: StoreMessage[], data: StoredSession): void {
   const renamed = new Map<unknown, string>();
@@ -291,6 +294,7 @@ function copyMessages(world: World, from: StoreMessage[], data: StoredSession): 
     copy.info.id = id;
     copy.info.sessionID = data.sessionId;
     if (copy.info.parentID) copy.info.parentID = renamed.get(copy.info.parentID) ?? copy.info.parentID;
+    copy.parts = copy.parts.filter((part) => !NOT_COPIED.has(String(part.type)));
     for (const part of copy.parts) {
       part.id = `part_${world.ids.uuid()}`;
       part.messageID = id;

@@ -170,23 +170,33 @@ export function todoTool(live: Live, todos: Todo[]): ToolPlan {
   };
 }
 
-const SCHEMA = {
-  type: "object",
-  properties: {
-    count: { type: "integer", title: "Pieces", description: "How many pieces?" },
-    express: { type: "boolean", title: "Express" },
-    depot: { type: "string", title: "Depot", enum: ["north", "south"], enumNames: ["North", "South"] },
-    note: { type: "string", title: "Note" },
-  },
-  required: ["count"],
-};
+/** What an MCP server may ask for in the middle of a call. */
+export interface Elicitation {
+  message: string;
+  requestedSchema: { type: "object"; properties: Record<string, Obj>; required?: string[] };
+}
 
-export function mcpTool(): ToolPlan {
-  return mcpOrder("sim-stock", { sku: "A-17" });
+const DETAILS: Elicitation = {
+  message: "Some details are missing.",
+  requestedSchema: {
+    type: "object",
+    properties: {
+      count: { type: "integer", title: "Pieces", description: "How many pieces?" },
+      express: { type: "boolean", title: "Express" },
+      depot: { type: "string", title: "Depot", enum: ["north", "south"], enumNames: ["North", "South"] },
+      note: { type: "string", title: "Note" },
+    },
+    required: ["count"],
+  },
+};
+const NO_FIELDS: Elicitation = { message: "Go on?", requestedSchema: { type: "object", properties: {} } };
+
+export function mcpTool(rest: string): ToolPlan {
+  return mcpOrder("sim-stock", { sku: "A-17" }, rest === "empty" ? NO_FIELDS : DETAILS);
 }
 
 /** An MCP tool whose server asks for details while it runs. */
-export function mcpOrder(serverName: string, input: Obj): ToolPlan {
+export function mcpOrder(serverName: string, input: Obj, elicitation: Elicitation = DETAILS): ToolPlan {
   const name = `mcp__${serverName}__order`;
   return {
     name,
@@ -195,56 +205,54 @@ export function mcpOrder(serverName: string, input: Obj): ToolPlan {
     scope: "external",
     ask: { kind: "permission", risk: "medium", reason: `${name} needs approval`, rule: { toolName: name } },
     run: async (context) => {
-      const answer = await elicit(context, serverName);
+      const answer = await elicit(context, serverName, elicitation);
       if (answer.action === "accept") {
         return {
           kind: "result",
-          content: `Ordered ${answer.count} pieces.`,
+          content: `Ordered: ${answer.said}`,
           detail: { kind: "mcp", mcp: { serverName, toolName: "order" } },
         };
       }
-      return {
-        kind: "result",
-        content: `The order was ${answer.action === "decline" ? "declined" : "cancelled"}.`,
-      };
+      if (answer.action === "decline") return { kind: "result", content: "The order was declined." };
+      return { kind: "error", error: { type: "TOOL_EXECUTION_FAILED", message: "The MCP tool gave up." } };
     },
   };
 }
 
-/** One question per field of the schema; free text has the single option `__zcode_free_text__`. */
-async function elicit(context: ToolContext, serverName: string): Promise<{ action: string; count: string }> {
-  const { live, turn, callId, signal } = context;
-  const message = "Some details are missing.";
+/** One question per field of the schema, or one alone; free text has the single option `__zcode_free_text__`. */
+function questionsOf({ message, requestedSchema }: Elicitation): Obj[] {
   const free = [{ value: "__zcode_free_text__", label: "Type your answer" }];
-  const titled = (title: string) => `${message}\n\n${title}`;
-  const questions = [
-    { header: "Pieces", question: "How many pieces?", options: free },
-    {
-      header: "Express",
-      question: titled("Express"),
-      options: [
-        { value: "true", label: "Yes" },
-        { value: "false", label: "No" },
-      ],
-    },
-    {
-      header: "Depot",
-      question: titled("Depot"),
-      options: [
-        { value: "north", label: "North" },
-        { value: "south", label: "South" },
-      ],
-    },
-    { header: "Note", question: titled("Note"), options: free },
-  ];
+  const fields = Object.entries(requestedSchema.properties);
+  if (fields.length === 0) return [{ header: "Answer", question: message, options: free }];
+  return fields.map(([name, field]) => {
+    const title = String(field.title ?? name);
+    const values = field.type === "boolean" ? ["true", "false"] : (field.enum as string[] | undefined);
+    const labels =
+      field.type === "boolean" ? ["Yes", "No"] : ((field.enumNames as string[] | undefined) ?? values);
+    return {
+      header: title,
+      question: field.description ? String(field.description) : `${message}\n\n${title}`,
+      options: values ? values.map((value, i) => ({ value, label: labels![i] })) : free,
+    };
+  });
+}
+
+async function elicit(
+  context: ToolContext,
+  serverName: string,
+  asked: Elicitation,
+): Promise<{ action: string; said: string }> {
+  const { live, turn, callId, signal } = context;
+  const { message, requestedSchema } = asked;
+  const questions = questionsOf(asked);
   const answer = await live.world.interactions.ask(
     "interaction/requestUserInput",
     {
-      input: { serverName, message, requestedSchema: SCHEMA },
+      input: { serverName, message, requestedSchema },
       prompt: message,
       questions,
       requestId: `mcp-elicit-${live.world.ids.uuid()}`,
-      schema: { interaction: "mcp_elicitation", serverName, requestedSchema: SCHEMA },
+      schema: { interaction: "mcp_elicitation", serverName, requestedSchema },
       sessionId: live.id,
       toolCallId: callId,
       toolName: "McpElicitation",
@@ -256,9 +264,13 @@ async function elicit(context: ToolContext, serverName: string): Promise<{ actio
   const result = answer.kind === "result" && isObj(answer.result) ? answer.result : { action: "cancel" };
   const content = isObj(result.content) ? result.content : {};
   const answers = isObj(content.answers) ? content.answers : {};
+  const said = questions.map((question, i) => content[`answer_${i}`] ?? answers[String(question.question)]);
   return {
     action: String(result.action),
-    count: String(content.answer_0 ?? answers["How many pieces?"] ?? "no"),
+    said: said
+      .filter((each) => each !== undefined)
+      .map(String)
+      .join(", "),
   };
 }
 

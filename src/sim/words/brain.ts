@@ -38,7 +38,7 @@ const TOOLS: Record<string, (rest: string, live: Live, turn: Turn) => ToolPlan |
   todo: (_rest, live) => todoTools(live),
   agent: (rest, live) => agentTool(live, rest, false),
   "agent-background": (rest, live) => agentTool(live, rest, true),
-  mcp: () => mcpTool(),
+  mcp: (rest) => mcpTool(rest),
   cron: () => cronTool(),
   browser: () => browserTool(),
 };

@@ -1,7 +1,7 @@
 /** Files: read, changed and searched for real, with the diff that an edit shows. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import type { AskPlan, ToolEnd, ToolPlan } from "../model.ts";
+import type { AskPlan, FileChange, ToolEnd, ToolPlan } from "../model.ts";
 import type { Live } from "../session.ts";
 import type { Obj } from "../types.ts";
 
@@ -95,10 +95,11 @@ export function editFile(path: string, oldString: string, newString: string): To
 
 function changed(path: string, before: string, after: string, content: string): ToolEnd {
   const bytes = Buffer.byteLength(after);
+  const display = fileDiff(path, before, after);
   return {
     kind: "result",
     content,
-    display: fileDiff(path, before, after),
+    display,
     detail: {
       kind: "patch",
       filesystem: {
@@ -111,8 +112,13 @@ function changed(path: string, before: string, after: string, content: string): 
       },
       patch: { matchMs: 0, hunkCount: 1, matchAttempts: 1 },
     },
-    files: 1,
+    changes: [changeOf(display)],
+    checkpoint: true,
   };
+}
+
+function changeOf(display: FileDiff): FileChange {
+  return { path: display.filePath, additions: display.additions, deletions: display.deletions };
 }
 
 export function writeTool(live: Live, rest: string): ToolPlan {
@@ -149,7 +155,8 @@ export function writeTool(live: Live, rest: string): ToolPlan {
             workspaceKind: "local",
           },
         },
-        files: 1,
+        changes: [changeOf(fileDiff(path, "", now))],
+        checkpoint: true,
       };
     },
   };
@@ -169,12 +176,14 @@ export function patchTool(live: Live, file: string): ToolPlan {
       if (existsSync(path)) return failed(`The file is there already: ${path}`);
       mkdirSync(dirname(path), { recursive: true });
       writeFileSync(path, `${line}\n`);
-      const { structuredPatch, additions, deletions } = fileDiff(path, "", `${line}\n`);
+      const display = fileDiff(path, "", `${line}\n`);
+      const { structuredPatch, additions, deletions } = display;
       const files = [{ filePath: path, type: "add", structuredPatch, additions, deletions }];
       return {
         kind: "result",
         content: JSON.stringify({ files, structuredPatch, additions, deletions }),
-        display: fileDiff(path, "", `${line}\n`),
+        display,
+        changes: [changeOf(display)],
       };
     },
   };
@@ -214,8 +223,21 @@ export function grep(dir: string, pattern: string): string {
 
 const CONTEXT = 3;
 
+export type FileDiff = Obj & {
+  filePath: string;
+  additions: number;
+  deletions: number;
+  structuredPatch: {
+    oldStart: number;
+    oldLines: number;
+    newStart: number;
+    newLines: number;
+    lines: string[];
+  }[];
+};
+
 /** One hunk around what changed: lines begin with a space, `-` or `+`. */
-export function fileDiff(filePath: string, before: string, after: string): Obj {
+export function fileDiff(filePath: string, before: string, after: string): FileDiff {
   const a = linesOf(before);
   const b = linesOf(after);
   let head = 0;

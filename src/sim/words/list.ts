@@ -49,7 +49,12 @@ export const WORDS: readonly Word[] = [
     help: "runs CMD in the background; a turn tells of its end",
     needs: true,
   },
-  { word: "mcp", usage: "mcp", help: "an MCP tool whose server asks for details", bare: true },
+  {
+    word: "mcp",
+    usage: "mcp [empty]",
+    help: "an MCP tool whose server asks for details, or just asks",
+    fits: /^(empty)?$/,
+  },
   { word: "cron", usage: "cron", help: "a tool that asks the client for automation", bare: true },
   { word: "browser", usage: "browser", help: "a tool that asks the client for its browsers", bare: true },
   {
