@@ -18,6 +18,8 @@ export interface Origin {
 }
 
 const REFUSED = "The person refused this call.";
+/** Seconds after which questions answer themselves, unless the preferences forbid it. */
+const AUTO_ANSWER_S = 300;
 const FAILED = "Permission request failed";
 
 /** The options that 0.16.9 sends; each has the answer that choosing it means. */
@@ -127,12 +129,18 @@ export async function askFirst(
             ...ids,
           },
         ] as const)
-      : (["interaction/requestUserInput", userInput(ask, plan, requestId, ids)] as const);
-  const answer = await world.interactions.ask(method, params, { repeat: true, signal });
+      : (["interaction/requestUserInput", userInput(turn, ask, plan, requestId, ids)] as const);
+  const auto = ask.kind === "questions" && live.autoAnswers && modern;
+  const answer = await world.interactions.ask(method, params, {
+    repeat: true,
+    signal,
+    ...(auto ? { timeoutS: AUTO_ANSWER_S } : {}),
+  });
   live.pendingPermissions = live.pendingPermissions.filter((each) => each !== pending);
   if (live.status === "waiting") live.status = live.turn ? "running" : status;
   if (answer.kind === "cancelled") throw new Stopped();
-  const result = answer.kind === "result" && isObj(answer.result) ? answer.result : undefined;
+  let result = answer.kind === "result" && isObj(answer.result) ? answer.result : undefined;
+  if (answer.kind === "timeout") result = firstOptions(plan);
   const verdict =
     ask.kind === "permission"
       ? permission(result)
@@ -158,7 +166,7 @@ export async function askFirst(
   return { kind: "allowed", input: verdict.input ?? plan.input, waitedMs };
 }
 
-function userInput(ask: AskPlan, plan: ToolPlan, requestId: string, ids: Obj): Obj {
+function userInput(turn: Turn, ask: AskPlan, plan: ToolPlan, requestId: string, ids: Obj): Obj {
   const isPlan = ask.kind === "plan";
   const questions = isPlan
     ? [
@@ -176,11 +184,20 @@ function userInput(ask: AskPlan, plan: ToolPlan, requestId: string, ids: Obj): O
   return {
     input: plan.input,
     prompt: ask.reason,
-    questions,
+    ...(turn.live.world.era.questionsInInput && !isPlan ? {} : { questions }),
     requestId,
     schema: isPlan ? { interaction: "plan_approval", toolName: plan.name } : { toolName: plan.name },
     ...ids,
   };
+}
+
+/** What a question answers by itself: the first option of each. */
+function firstOptions(plan: ToolPlan): Obj {
+  const answers: Obj = {};
+  for (const question of plan.input.questions as Obj[]) {
+    answers[String(question.question)] = (question.options as Obj[])[0]?.label;
+  }
+  return { action: "accept", content: { answers } };
 }
 
 interface Verdict {

@@ -27,11 +27,16 @@ export interface Era {
   evictsSubscribed: boolean;
   /** `turn.terminal` is a session event instead of a telemetry notification. */
   terminalAsEvent: boolean;
-  /** The text of the version-less error for a busy session, and its code. */
+  /** How a session that is busy refuses a send. */
   busy: { code: number; message: string };
+  /** A send during a notification's turn is refused too. */
+  busyInNotice: boolean;
+  /** The questions of AskUserQuestion stand in `input` alone. */
+  questionsInInput: boolean;
 }
 
-const BUSY = { code: -32010, message: "A prompt is already running for this session" };
+/** What every build says while a notification's turn runs, and the newer ones while any does. */
+export const BUSY = { code: -32010, message: "A prompt is already running for this session" };
 const MODERN = {
   modern: true,
   stringIds: true,
@@ -43,12 +48,14 @@ const MODERN = {
   evictsSubscribed: false,
   terminalAsEvent: false,
   busy: BUSY,
+  busyInNotice: false,
+  questionsInInput: false,
 } as const;
 
 const ERAS: Record<EraName, Era> = {
   "0.16.9": { name: "0.16.9", version: "0.16.9", ...MODERN },
   // The desktop app from 3.12 on ships the new registry under the old number.
-  "3.12": { name: "3.12", version: "0.16.5", ...MODERN },
+  "3.12": { name: "3.12", version: "0.16.5", ...MODERN, busyInNotice: true },
   "0.16.5": {
     name: "0.16.5",
     version: "0.16.5",
@@ -62,6 +69,8 @@ const ERAS: Record<EraName, Era> = {
     evictsSubscribed: true,
     terminalAsEvent: true,
     busy: { code: 1308, message: "prompt is running" },
+    busyInNotice: true,
+    questionsInInput: false,
   },
   "0.15": {
     name: "0.15",
@@ -76,6 +85,8 @@ const ERAS: Record<EraName, Era> = {
     evictsSubscribed: true,
     terminalAsEvent: true,
     busy: { code: 1308, message: "prompt is running" },
+    busyInNotice: true,
+    questionsInInput: true,
   },
 };
 

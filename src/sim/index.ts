@@ -1,4 +1,5 @@
 /** The entry: puts the parts together and runs until stdin ends or the process is told to go. */
+import { existsSync } from "node:fs";
 import { type Clock, scaledClock } from "../platform/clock.ts";
 import { LineSplitter } from "../platform/lines.ts";
 import { type ByteSink, LineWriter } from "../platform/writer.ts";
@@ -42,6 +43,7 @@ export interface SimOptions extends FaultOptions {
   deafV4Stop?: boolean;
   ownTurn?: boolean;
   prefixReads?: number;
+  duplicates?: boolean;
   /** `METHOD[,METHOD]` and `METHOD:NUMBER[,…]`. */
   silent?: string;
   missing?: string;
@@ -92,6 +94,12 @@ export async function runSim(options: SimOptions, io: SimIo, parts: SimParts = {
     return;
   }
   const era = eraOf(options.era ?? "0.16.9");
+  const table = env.ZCODE_BUILTIN_PROVIDER_CONFIG_FILE;
+  if (era.modern && table && !existsSync(table)) {
+    warn(`无法定位 CLI ZCode Built-in Provider Config: ${table}`);
+    io.exit(1);
+    return;
+  }
   const clock = scaledClock(io.clock, Number(env.ZCODE_ACP_INTERNAL_TIME_SCALE ?? 1));
   let ended: (() => void) | undefined;
   const end = new Promise<void>((resolve) => {
@@ -154,6 +162,7 @@ export async function runSim(options: SimOptions, io: SimIo, parts: SimParts = {
       slowCreate: options.slowCreate ?? 0,
       ownTurn: options.ownTurn ?? false,
       prefixReads: options.prefixReads ?? 0,
+      duplicates: options.duplicates ?? false,
       pickModel: parts.pickModel ?? true,
       todoDelay: parts.todoDelay ?? TODO_MS,
     },
@@ -186,7 +195,11 @@ export async function runSim(options: SimOptions, io: SimIo, parts: SimParts = {
       take(splitter.push(chunk));
     }
     take(splitter.end());
-    if (options.stubborn || hung) return end;
+    if (options.stubborn || hung) {
+      // Something must keep the process there.
+      io.clock.every(60_000, () => {});
+      return end;
+    }
     // What is written may still leave, but a reader that is gone is not waited for.
     const drained = Promise.race([
       writer.idle(),

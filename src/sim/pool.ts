@@ -63,7 +63,6 @@ export class Pool {
     const entry = this.entries.get(sessionId);
     entry?.timer?.cancel();
     this.entries.delete(sessionId);
-    entry?.live.save();
     return entry?.live;
   }
 

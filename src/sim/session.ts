@@ -36,6 +36,8 @@ export class Live {
   /** A stop came while the turn was about to start. */
   stopEarly = false;
   askedUserExecution = false;
+  /** Questions answer themselves when nobody does. */
+  autoAnswers = true;
   titleGeneration = true;
   denylist: string[] = [];
   toolDenylistOfTurn: string[] = [];

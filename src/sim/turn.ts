@@ -3,7 +3,7 @@ import { sleep } from "../platform/clock.ts";
 import { afterTurn } from "./background.ts";
 import { failureError } from "./failures.ts";
 import { type AssistantMessage, addUserMessage } from "./messages.ts";
-import { type Brain, type StepOutcome, Stopped, TurnFailed } from "./model.ts";
+import { type Brain, type FileChange, type StepOutcome, Stopped, TurnFailed } from "./model.ts";
 import type { Live, PendingInput } from "./session.ts";
 import { contextWindowOf, settingsOf } from "./snapshot.ts";
 import { runStep } from "./step.ts";
@@ -129,6 +129,8 @@ export async function runTurn(live: Live, spec: TurnSpec): Promise<void> {
     live.operation("turn-started", { turnId: turn.id });
   }
   addUserMessage(live, turn.id, spec.input, { ...spec.message, id: turn.messageId });
+  // What a person has said is kept even when the process dies in the turn.
+  live.save();
   let end: "completed" | "cancelled" | "failed" = "completed";
   try {
     if (spec.run) await spec.run(turn);
@@ -188,6 +190,7 @@ async function drive(turn: Turn, first: Brain): Promise<void> {
       continue;
     }
     outcome = await runStep(turn, next.value);
+    turn.live.save();
     if (turn.over) {
       turn.response = "";
       return;

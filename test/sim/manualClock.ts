@@ -25,7 +25,11 @@ export class ManualClock implements Clock {
   after(ms: number, run: () => void): Timer {
     const timer: Waiting = { at: this.time + Math.max(0, ms), order: ++this.order, run };
     this.timers.push(timer);
-    return { cancel: () => void (this.timers = this.timers.filter((each) => each !== timer)) };
+    return {
+      cancel: () => {
+        this.timers = this.timers.filter((each) => each !== timer);
+      },
+    };
   }
 
   every(ms: number, run: () => void): Timer {

@@ -17,18 +17,21 @@ import type { World } from "../world.ts";
 import type { Handlers, Reply } from "./types.ts";
 
 /** Asks for the preferences that a runtime starts with. An error is an answer too; only silence is none. */
-export async function askPreferences(world: World, sessionId: string, scope: string): Promise<boolean> {
-  const answer = await world.interactions.ask(
+export async function askPreferences(live: Live, scope: string): Promise<boolean> {
+  const answer = await live.world.interactions.ask(
     "session/requestRuntimePreferences",
-    { sessionId, scope },
+    { sessionId: live.id, scope },
     { timeoutS: PREFERENCES_S },
   );
+  const given = answer.kind === "result" && isObj(answer.result) ? answer.result : {};
+  // Left out, or answered by an error, means that questions answer themselves after a while.
+  live.autoAnswers = given.askUserQuestionAutoResolutionEnabled !== false;
   return answer.kind !== "timeout";
 }
 
-async function materialize(world: World, sessionId: string): Promise<void> {
-  if (world.era.preferences === "never") return;
-  if (!(await askPreferences(world, sessionId, "runtime-materialization"))) {
+async function materialize(live: Live): Promise<void> {
+  if (live.world.era.preferences === "never") return;
+  if (!(await askPreferences(live, "runtime-materialization"))) {
     throw new RpcError(-32022, "Client request timed out: session/requestRuntimePreferences");
   }
 }
@@ -61,7 +64,7 @@ async function create(world: World, params: Obj): Promise<Reply> {
   const live = new Live(world, data);
   live.titleGeneration = params.titleGenerationEnabled !== false;
   live.denylist = (params.toolDenylist as string[] | undefined) ?? [];
-  await materialize(world, live.id);
+  await materialize(live);
   if (world.settings.slowCreate > 0) await sleep(world.clock, world.settings.slowCreate * 1000);
   live.event("session.created", { directory: live.cwd });
   world.pool.add(live);
@@ -77,9 +80,8 @@ async function resume(world: World, params: Obj): Promise<Reply> {
   }
   const stored = world.store.read(sessionId);
   if (!stored) throw new RpcError(NOT_ACTIVE, `Session not found: ${sessionId}`);
-  await materialize(world, sessionId);
-  // Two resumes of one session may have waited side by side with other processes writing it.
-  const live = new Live(world, world.store.read(sessionId) ?? stored);
+  const live = new Live(world, stored);
+  await materialize(live);
   live.prefixReads = world.settings.prefixReads;
   live.denylist = (params.toolDenylist as string[] | undefined) ?? [];
   loseSubagents(live);
@@ -88,7 +90,7 @@ async function resume(world: World, params: Obj): Promise<Reply> {
   const { messages } = live.data;
   live.event("session.resumed", {
     directory: live.cwd,
-    interruptedToolCount: 0,
+    interruptedToolCount: runningTools(live),
     messageCount: messages.length,
     partCount: messages.reduce((sum, message) => sum + message.parts.length, 0),
     recoveredCompactTimelineCount: 0,
@@ -97,6 +99,12 @@ async function resume(world: World, params: Obj): Promise<Reply> {
   });
   world.pool.add(live);
   return { result: snapshot(live, { full: true }) };
+}
+
+/** Tools that ran when their process ended; the store keeps them as they were. */
+function runningTools(live: Live): number {
+  const parts = live.data.messages.flatMap((message) => message.parts);
+  return parts.filter((part) => part.type === "tool" && (part.state as Obj).status === "running").length;
 }
 
 /** Sub-agents that worked when their process ended will not come back. */
@@ -166,8 +174,25 @@ function messages(world: World, params: Obj): Reply {
     all = all.slice(0, Math.ceil(all.length / (live.prefixReads + 1)));
     live.prefixReads--;
   }
+  if (world.settings.duplicates) all = withDuplicates(all);
   const { limit, afterMessageId } = params as { limit?: number; afterMessageId?: string };
   return { result: { messages: pickMessages(all, limit, afterMessageId) } };
+}
+
+/** Each answer of the model stands there twice: as it began, and whole one place later. */
+function withDuplicates(all: StoreMessage[]): StoreMessage[] {
+  const out: StoreMessage[] = [];
+  let late: StoreMessage[] = [];
+  for (const message of all) {
+    if (message.info.role === "assistant" && message.parts.length > 1) {
+      out.push({ info: message.info, parts: message.parts.slice(0, 1) }, ...late);
+      late = [message];
+    } else {
+      out.push(message, ...late);
+      late = [];
+    }
+  }
+  return [...out, ...late];
 }
 
 function subscribe(world: World, params: Obj): Reply {

@@ -2,6 +2,7 @@
 import { sleep } from "../../platform/clock.ts";
 import { lateBrain } from "../background.ts";
 import { compactTurn } from "../compact.ts";
+import { BUSY } from "../era.ts";
 import { failureError, NO_MODEL } from "../failures.ts";
 import { type GoalAction, goalText, goalTurn, pauseForStop, setGoal } from "../goal.ts";
 import type { Failure } from "../model.ts";
@@ -10,7 +11,7 @@ import { settingsOf, snapshot } from "../snapshot.ts";
 import { firstInputTitle } from "../titles.ts";
 import { release, runTurn, type TurnSpec } from "../turn.ts";
 import type { ModelSelection, Obj } from "../types.ts";
-import { BUSY, RpcError, UNAVAILABLE } from "../wire.ts";
+import { RpcError, UNAVAILABLE } from "../wire.ts";
 import { parsePrompt } from "../words/parse.ts";
 import type { World } from "../world.ts";
 import { askPreferences } from "./session.ts";
@@ -40,6 +41,7 @@ function send(world: World, params: Obj): Reply {
       },
     };
   }
+  if (live.turn && era.busyInNotice) throw new RpcError(BUSY.code, BUSY.message);
   const selection = params.modelSelection as ModelSelection | undefined;
   if (selection) {
     world.registry.check(selection, true);
@@ -102,7 +104,7 @@ async function begin(
   }
   if (world.era.preferences === "both" && !live.askedUserExecution) {
     live.askedUserExecution = true;
-    await askPreferences(world, live.id, "user-execution");
+    await askPreferences(live, "user-execution");
   }
   if (data.titleSource === "default" && data.title === "")
     live.setTitle(firstInputTitle(content), "first_input");
@@ -194,7 +196,7 @@ function compact(world: World, params: Obj): Reply {
   if (live.lock === "compact") {
     return { result: { response: "", snapshot: snapshot(live), compact: { state: "already_running" } } };
   }
-  if (live.lock) throw new RpcError(BUSY, "Cannot compact while a prompt is running");
+  if (live.lock) throw new RpcError(BUSY.code, "Cannot compact while a prompt is running");
   live.lock = "compact";
   live.stateUpdated("compact_started", { status: "running" });
   return {
@@ -217,7 +219,7 @@ function goal(world: World, params: Obj): Reply {
   const live = world.pool.get(params.sessionId as string);
   const action = params.action as GoalAction;
   if (live.lock && action !== "pause")
-    throw new RpcError(BUSY, "Cannot manage goals while a prompt is running");
+    throw new RpcError(BUSY.code, "Cannot manage goals while a prompt is running");
   if (action !== "show") setGoal(live, action, params.objective as string | undefined);
   const starts = action === "set" || action === "replace" || action === "resume";
   const result = {

@@ -87,6 +87,12 @@ export async function* wordsBrain(prompt: string, live: Live, turn: Turn): Brain
     const makeTool = TOOLS[word];
     if (makeTool) {
       const made = [makeTool(rest, live, turn)].flat();
+      const denied = made.find((tool) => live.toolDenylistOfTurn.includes(tool.name));
+      if (denied) {
+        spoke = true;
+        addStream((stream) => stream.text(`The tool ${denied.name} may not be used here. `));
+        continue;
+      }
       if (ONE_BY_ONE.has(word)) {
         for (const tool of made) {
           tools = [tool];
@@ -144,13 +150,14 @@ export async function* wordsBrain(prompt: string, live: Live, turn: Turn): Brain
         addStream(async () => goalNow(live, rest));
         break;
       case "header":
+        spoke = true;
         addStream((stream) => officialHeaders(stream));
         break;
       case "spawn":
       case "spawn-setsid":
+        spoke = true;
         addStream(async (stream) => {
           const pid = world.commands.leave(rest, live.cwd, word === "spawn-setsid");
-          spoke = true;
           await stream.text(`Left behind: ${pid}\n`);
         });
         break;
