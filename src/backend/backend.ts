@@ -42,6 +42,8 @@ export interface BackendDeps {
   locate(): Promise<Located>;
   spawn(launch: Launch): ServerProcess;
   credentials(): Credentials;
+  /** Changes whenever a file behind `credentials` does. */
+  credentialsStamp(): string;
   /** The provider that the person pinned, if any. */
   readonly provider: string | undefined;
   /** Why headers were refused, as a sentence for the person. */
@@ -61,6 +63,9 @@ export class Backend {
   private starting: Promise<AppServer> | undefined;
   private accountRevision = 0;
   private pushedAccount = "";
+  private pushedStamp = "";
+  /** The built-in provider table of the running build; undefined where it takes no account push. */
+  private table: string | undefined;
   private closed = false;
   private startCount = 0;
   private closing: Promise<void> | undefined;
@@ -127,10 +132,12 @@ export class Backend {
     });
   }
 
-  /** Pushes the account again where the credential files say something new. */
-  async refreshAccount(): Promise<void> {
-    const server = await this.ready();
-    await this.pushAccount(server, (await this.deps.locate()).launch?.builtinTable);
+  /** To be awaited before each prompt: signing in elsewhere must be enough, so changed files are pushed again. */
+  async beforePrompt(): Promise<void> {
+    const server = this.server;
+    if (!server?.alive || this.table === undefined || this.deps.credentialsStamp() === this.pushedStamp)
+      return;
+    await this.pushAccount(server);
   }
 
   /** Ends the process and everything that it started; memoised. */
@@ -191,14 +198,15 @@ export class Backend {
     }
     this.startCount++;
     this.pushedAccount = "";
+    this.table = launch.builtinTable;
     let probed = false;
     const server: AppServer = new AppServer(
       process,
       this.rpcHooks(() => server),
       this.deps.clock,
-      (exit) => {
+      () => {
         if (this.server === server) this.server = undefined;
-        if (probed && !this.closed) this.hooks.lost(this.exitError(launch, server, exit));
+        if (probed && !this.closed) this.hooks.lost(errors.backendDied(shownTail(server.stderrTail)));
       },
     );
     try {
@@ -211,13 +219,13 @@ export class Backend {
       if (version !== undefined && compareVersions(version, OLDEST_VERSION) < 0) {
         throw errors.backendTooOld(version, OLDEST_VERSION);
       }
-      await this.pushAccount(server, launch.builtinTable);
+      await this.pushAccount(server);
       if (this.closed) throw errors.bridgeClosing();
     } catch (error) {
       const died = error instanceof LostError && error.why === "closed";
       const exit = died ? await process.exited : undefined;
       await server.kill();
-      if (exit) throw this.exitError(launch, server, exit);
+      if (exit) throw this.startError(launch, server, exit);
       if (error instanceof LostError) throw errors.backendSilent(error.method);
       throw error;
     }
@@ -235,8 +243,10 @@ export class Backend {
     }
   }
 
-  private async pushAccount(server: AppServer, table: string | undefined): Promise<void> {
+  private async pushAccount(server: AppServer): Promise<void> {
+    const { table } = this;
     if (table === undefined) return;
+    this.pushedStamp = this.deps.credentialsStamp();
     const snapshot = accountSnapshot(table, this.deps.credentials(), this.deps.provider);
     if (!snapshot) return;
     const key = JSON.stringify(snapshot);
@@ -252,18 +262,17 @@ export class Backend {
     } catch (error) {
       // An older build has no such method and needs no push; anything else shows at the first model request.
       if (!(error instanceof RpcError)) throw error;
-      if (error.code !== CODE.methodNotFound) {
+      if (error.code === CODE.methodNotFound) {
+        this.table = undefined;
+      } else {
         this.deps.log.once(`account:${error.code}`, "warn", `the account push was refused (${error.code})`);
       }
     }
   }
 
-  private exitError(launch: Launch, server: AppServer, exit: ServerExit): ProductError {
+  private startError(launch: Launch, server: AppServer, exit: ServerExit): ProductError {
     const how = exit.signal ? `signal ${exit.signal}` : `code ${exit.code}`;
-    const tail = shownTail(server.stderrTail);
-    return this.server === server || exit.signal || server.rpc.open > 0
-      ? errors.backendDied(tail)
-      : errors.backendFailed(launch.entry, [how, tail].filter(Boolean).join(": "));
+    return errors.backendFailed(launch.entry, [how, shownTail(server.stderrTail)].filter(Boolean).join(": "));
   }
 
   private rpcHooks(server: () => AppServer): RpcHooks {

@@ -18,7 +18,7 @@ import type { Log } from "../platform/log.ts";
 import type { Paths } from "../platform/paths.ts";
 import { Sessions } from "../session/sessions.ts";
 import { AliasStore } from "../store/aliases.ts";
-import { readCredentials } from "../store/providers.ts";
+import { credentialsStamp, readCredentials } from "../store/providers.ts";
 import type { Transport } from "./transport.ts";
 
 export interface BridgeDeps {
@@ -82,6 +82,7 @@ export function createBridge(deps: BridgeDeps): Bridge {
         }),
       spawn: deps.spawn,
       credentials,
+      credentialsStamp: () => credentialsStamp(deps.paths.zcodeHome),
       provider: config.provider,
       refusal: (reason) => t(`headers.${reason}`, {}, language),
       onFrame: (direction, what, id, session, size) =>

@@ -398,6 +398,7 @@ export class Sessions {
     if (!pending) return;
     try {
       await this.residence.of(conversation);
+      await this.deps.backend.beforePrompt();
       // Cancelled while the session was being made ready: nothing was sent, so nothing needs stopping.
       if (!conversation.prompts.has(key))
         return this.dispatch(conversation, {

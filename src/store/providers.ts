@@ -4,7 +4,7 @@
  * Read again at each use: signing in elsewhere must be enough.
  */
 
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { isObj, list, num, type Obj, obj, str, text } from "../platform/json.ts";
 
@@ -55,10 +55,24 @@ export function selectedProvider(
   return usable.find((provider) => provider.id.endsWith("-coding-plan")) ?? usable[0];
 }
 
+const FILES = ["config.json", "provider_config.json", "coding-plan-cache.json", "setting.json"] as const;
+
+/** Changes whenever one of the files does; cheap enough to ask for before each prompt. */
+export function credentialsStamp(zcodeHome: string): string {
+  return FILES.map((name) => {
+    try {
+      const { mtimeMs, size, ino } = statSync(join(zcodeHome, "v2", name));
+      return `${mtimeMs}:${size}:${ino}`;
+    } catch {
+      return "-";
+    }
+  }).join(" ");
+}
+
 /** @param zcodeHome the directory that holds `v2`, usually `~/.zcode`. */
 export function readCredentials(zcodeHome: string): Credentials {
   const files: FileNote[] = [];
-  const read = (name: string): Obj => {
+  const read = (name: (typeof FILES)[number]): Obj => {
     const path = join(zcodeHome, "v2", name);
     try {
       const value: unknown = JSON.parse(readFileSync(path, "utf8").replace(/^\uFEFF/, ""));

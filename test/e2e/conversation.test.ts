@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { allowAll, launch } from "../support/agent.ts";
 import type { Json } from "../support/plainClient.ts";
 
-const isTool = (update: Json) => update.sessionUpdate === "tool_call" || update.sessionUpdate === "tool_call_update";
+const isTool = (update: Json) =>
+  update.sessionUpdate === "tool_call" || update.sessionUpdate === "tool_call_update";
 
 test("A2 initialize tells what works and nothing else, in one version of the protocol", async () => {
   const agent = launch();
@@ -26,7 +27,9 @@ test("A2 initialize tells what works and nothing else, in one version of the pro
 
 test("A2 a request before initialize, and a version that is a string, are errors", async () => {
   const agent = launch();
-  await expect(agent.client.request("session/new", { cwd: "/tmp", mcpServers: [] })).rejects.toMatchObject({ code: -32600 });
+  await expect(agent.client.request("session/new", { cwd: "/tmp", mcpServers: [] })).rejects.toMatchObject({
+    code: -32600,
+  });
   await expect(
     agent.client.request("initialize", { protocolVersion: "1", clientCapabilities: {} }),
   ).rejects.toMatchObject({ code: -32602 });
@@ -50,7 +53,9 @@ test("P2 P4 P6 a turn streams thought and text, and ends with its own stop reaso
   const updates = agent.client.updates(session);
   expect(updates.some((update) => update.sessionUpdate === "usage_update")).toBe(true);
   const ids = new Set(
-    updates.filter((update) => update.sessionUpdate === "agent_message_chunk").map((update) => update.messageId),
+    updates
+      .filter((update) => update.sessionUpdate === "agent_message_chunk")
+      .map((update) => update.messageId),
   );
   expect(ids.size).toBe(1);
   expect(agent.strays).toEqual([]);
@@ -66,7 +71,11 @@ test("P7 P10 A3 A4 A6 a command asks with all that is needed, streams its output
   const toolCall = asked[0]?.toolCall as Json;
   expect(toolCall).toMatchObject({ kind: "execute", rawInput: { command: "echo one" } });
   expect(JSON.stringify(toolCall.content)).toContain("echo one");
-  expect((asked[0]?.options as Json[]).map((option) => option.kind)).toEqual(["allow_once", "allow_always", "reject_once"]);
+  expect((asked[0]!.options as Json[]).map((option) => option.kind)).toEqual([
+    "allow_once",
+    "allow_always",
+    "reject_once",
+  ]);
 
   const frames = agent.client.frames;
   const opened = frames.findIndex((frame) => isUpdateOf(frame, "tool_call", toolCall.toolCallId));
@@ -81,7 +90,8 @@ test("P7 P10 A3 A4 A6 a command asks with all that is needed, streams its output
     for (const update of card ?? []) {
       const meta = update._meta as Json;
       expect("terminal_output" in meta && "terminal_exit" in meta).toBe(false);
-      if ("terminal_output" in meta) expect(Object.keys(update).sort()).toEqual(["_meta", "sessionUpdate", "toolCallId"]);
+      if ("terminal_output" in meta)
+        expect(Object.keys(update).sort()).toEqual(["_meta", "sessionUpdate", "toolCallId"]);
     }
   }
   expect(output(first ?? [])).toContain("one");
@@ -110,14 +120,21 @@ test("P7 A3 reads and edits are real, with kind, locations, raw input and a diff
   await agent.client.prompt(session, "read a.ts; edit a.ts");
   const [read, edit] = cards(agent.client.updates(session));
   const path = join(agent.workspace, "a.ts");
-  expect(read?.[0]).toMatchObject({ kind: "read", title: "Read a.ts", locations: [{ path }], rawInput: { file_path: path } });
+  expect(read?.[0]).toMatchObject({
+    kind: "read",
+    title: "Read a.ts",
+    locations: [{ path }],
+    rawInput: { file_path: path },
+  });
   expect(JSON.stringify(read?.at(-1))).toContain("export const a = 1;");
   expect(edit?.[0]).toMatchObject({ kind: "edit", title: "Edit a.ts", locations: [{ path }] });
-  const [diff] = edit?.at(-1)?.content as Json[];
+  const [diff] = edit!.at(-1)!.content as Json[];
   expect(diff).toMatchObject({ type: "diff", path });
   expect(diff?.oldText).toContain("export const a = 1;");
   expect(diff?.newText).not.toBe(diff?.oldText);
-  expect((asked.at(-1)?.toolCall as Json).content).toContainEqual(expect.objectContaining({ type: "diff", path }));
+  expect((asked.at(-1)!.toolCall as Json).content).toContainEqual(
+    expect.objectContaining({ type: "diff", path }),
+  );
   expect(readFileSync(path, "utf8")).not.toBe("export const a = 1;\n");
   await agent.close();
 });
@@ -146,7 +163,9 @@ test("P2 P3 an editor that never sends leaves no session, and its placeholder is
   await second.client.initialize();
   expect((await second.client.request("session/list", { cwd: first.workspace })).sessions).toEqual([]);
   await second.client.request("session/load", { sessionId: session, cwd: first.workspace, mcpServers: [] });
-  expect(second.client.updates(session).filter((update) => String(update.sessionUpdate).endsWith("_chunk"))).toEqual([]);
+  expect(
+    second.client.updates(session).filter((update) => String(update.sessionUpdate).endsWith("_chunk")),
+  ).toEqual([]);
   expect((await second.client.prompt(session, "text First words")).stopReason).toBe("end_turn");
   await second.close();
 });
@@ -190,10 +209,18 @@ test("an unknown session is an error that says so, for every method that names o
   await agent.client.initialize();
   const cwd = agent.workspace;
   await expect(agent.client.prompt("nope", "hi")).rejects.toMatchObject({ code: -32002 });
-  await expect(agent.client.request("session/load", { sessionId: "nope", cwd, mcpServers: [] })).rejects.toMatchObject({ code: -32002 });
-  await expect(agent.client.request("session/resume", { sessionId: "nope", cwd, mcpServers: [] })).rejects.toMatchObject({ code: -32002 });
-  await expect(agent.client.request("session/set_mode", { sessionId: "nope", modeId: "plan" })).rejects.toMatchObject({ code: -32002 });
-  await expect(agent.client.request("session/new", { cwd: "relative", mcpServers: [] })).rejects.toMatchObject({ code: -32602 });
+  await expect(
+    agent.client.request("session/load", { sessionId: "nope", cwd, mcpServers: [] }),
+  ).rejects.toMatchObject({ code: -32002 });
+  await expect(
+    agent.client.request("session/resume", { sessionId: "nope", cwd, mcpServers: [] }),
+  ).rejects.toMatchObject({ code: -32002 });
+  await expect(
+    agent.client.request("session/set_mode", { sessionId: "nope", modeId: "plan" }),
+  ).rejects.toMatchObject({ code: -32002 });
+  await expect(
+    agent.client.request("session/new", { cwd: "relative", mcpServers: [] }),
+  ).rejects.toMatchObject({ code: -32602 });
   await agent.close();
 });
 
@@ -203,7 +230,9 @@ test("A5 M5 session/cancel ends the prompt as cancelled, and the conversation go
   const other = await agent.client.newSession(agent.workspace);
   const running = agent.client.prompt(session, "text before; silence 60");
   const neighbour = agent.client.prompt(other, "text neighbour; sleep 0.5; text done");
-  await agent.client.update((update) => String((update.content as Json | undefined)?.text).includes("before"));
+  await agent.client.update((update) =>
+    String((update.content as Json | undefined)?.text).includes("before"),
+  );
   agent.client.notify("session/cancel", { sessionId: session });
   expect((await running).stopReason).toBe("cancelled");
   expect((await neighbour).stopReason).toBe("end_turn");
@@ -215,7 +244,9 @@ test("A5 $/cancel_request of a prompt answers it as cancelled", async () => {
   const agent = launch();
   const session = await agent.start();
   const running = agent.client.prompt(session, "text before; silence 60");
-  await agent.client.update((update) => String((update.content as Json | undefined)?.text).includes("before"));
+  await agent.client.update((update) =>
+    String((update.content as Json | undefined)?.text).includes("before"),
+  );
   agent.client.notify("$/cancel_request", { requestId: running.id });
   expect((await running).stopReason).toBe("cancelled");
   await agent.close();
@@ -224,7 +255,9 @@ test("A5 $/cancel_request of a prompt answers it as cancelled", async () => {
 test("P2 mode and model chosen before the first prompt ride in the create and show in both forms", async () => {
   const agent = launch();
   const session = await agent.start();
-  await expect(agent.client.request("session/set_mode", { sessionId: session, modeId: "nonsense" })).rejects.toMatchObject({ code: -32602 });
+  await expect(
+    agent.client.request("session/set_mode", { sessionId: session, modeId: "nonsense" }),
+  ).rejects.toMatchObject({ code: -32602 });
   await agent.client.request("session/set_mode", { sessionId: session, modeId: "yolo" });
   const set = await agent.client.request("session/set_config_option", {
     sessionId: session,
@@ -235,11 +268,19 @@ test("P2 mode and model chosen before the first prompt ride in the create and sh
   // In this mode nothing is asked.
   await agent.client.prompt(session, "bash echo hi");
   expect(agent.client.frames.some((frame) => frame.method === "session/request_permission")).toBe(false);
-  const options = agent.client.updates(session).findLast((update) => update.sessionUpdate === "config_option_update");
+  const options = agent.client
+    .updates(session)
+    .findLast((update) => update.sessionUpdate === "config_option_update");
   expect(JSON.stringify(options)).toContain('"currentValue":"sim\\\\sim-small"');
-  const after = await agent.client.request("session/set_config_option", { sessionId: session, configId: "mode", value: "plan" });
+  const after = await agent.client.request("session/set_config_option", {
+    sessionId: session,
+    configId: "mode",
+    value: "plan",
+  });
   expect(JSON.stringify(after.configOptions)).toContain('"currentValue":"plan"');
-  await agent.client.update((update) => update.sessionUpdate === "current_mode_update" && update.currentModeId === "plan");
+  await agent.client.update(
+    (update) => update.sessionUpdate === "current_mode_update" && update.currentModeId === "plan",
+  );
   const model = await agent.client.request("session/set_config_option", {
     sessionId: session,
     configId: "model",
@@ -247,7 +288,11 @@ test("P2 mode and model chosen before the first prompt ride in the create and sh
   });
   expect(JSON.stringify(model.configOptions)).toContain('"currentValue":"sim\\\\sim-large"');
   await expect(
-    agent.client.request("session/set_config_option", { sessionId: session, configId: "model", value: "sim/none" }),
+    agent.client.request("session/set_config_option", {
+      sessionId: session,
+      configId: "model",
+      value: "sim/none",
+    }),
   ).rejects.toMatchObject({ code: -32602 });
   await agent.close();
 });
@@ -274,7 +319,9 @@ test("P9 A11 a failed turn is an error that says what to do, and the conversatio
     code: -32000,
     data: { code: "ZACP-301" },
   });
-  await expect(agent.client.prompt(session, "fail quota")).rejects.toMatchObject({ data: { code: "ZACP-312" } });
+  await expect(agent.client.prompt(session, "fail quota")).rejects.toMatchObject({
+    data: { code: "ZACP-312" },
+  });
   expect((await agent.client.prompt(session, "text Fine")).stopReason).toBe("end_turn");
   await agent.close();
 });

@@ -119,7 +119,10 @@ export async function within<T>(work: Promise<T>, ms: number, what: string): Pro
 }
 
 /** A `zcode` on disk that runs the simulator, as an installed command line would be found. */
-export function installZcode(dir: string, options: { version?: string; sim?: string; table?: Json } = {}): string {
+export function installZcode(
+  dir: string,
+  options: { version?: string; sim?: string; table?: Json } = {},
+): string {
   mkdirSync(dir, { recursive: true });
   const path = join(dir, "zcode");
   const version = options.version ?? "0.16.9";
