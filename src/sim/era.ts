@@ -36,7 +36,7 @@ export interface Era {
 }
 
 /** What every build says while a notification's turn runs, and the newer ones while any does. */
-export const BUSY = { code: -32010, message: "A prompt is already running for this session" };
+export const BUSY_ANSWER = { code: -32010, message: "A prompt is already running for this session" };
 const MODERN = {
   modern: true,
   stringIds: true,
@@ -47,7 +47,7 @@ const MODERN = {
   reannounce: [1, 2, 4, 8, 10],
   evictsSubscribed: false,
   terminalAsEvent: false,
-  busy: BUSY,
+  busy: BUSY_ANSWER,
   busyInNotice: false,
   questionsInInput: false,
 } as const;

@@ -245,18 +245,16 @@ export function inProcess(
   );
   return Object.assign(driver, {
     close: async () => {
-      if (driver.exitCode === undefined) control.close();
+      if (driver.exitCode !== undefined) return;
+      control.close();
       await done;
     },
   });
 }
 
-const MAIN = `const {default: sim} = await import(${JSON.stringify(join(import.meta.dir, "../../src/cli/sim.ts"))});
-const {runMain} = await import("citty"); await runMain(sim, {rawArgs: process.argv.slice(1)});`;
-
 /** How a test starts the command itself. */
 export function command(args: string[]): string[] {
-  return [process.execPath, "-e", MAIN, ...args];
+  return [process.execPath, join(import.meta.dir, "main.ts"), ...args];
 }
 
 export type Child = Driver & {
@@ -310,7 +308,7 @@ export function ownProcess(
     child,
     endInput: () => void child.stdin.end(),
     [Symbol.asyncDispose]: async () => {
-      if (driver.exitCode === undefined) child.kill("SIGKILL");
+      child.kill("SIGKILL");
       await child.exited;
     },
   });

@@ -2,7 +2,7 @@
 import { sleep } from "../../platform/clock.ts";
 import { lateBrain } from "../background.ts";
 import { compactTurn } from "../compact.ts";
-import { BUSY } from "../era.ts";
+import { BUSY_ANSWER } from "../era.ts";
 import { failureError, NO_MODEL } from "../failures.ts";
 import { type GoalAction, goalText, goalTurn, pauseForStop, setGoal } from "../goal.ts";
 import type { Failure } from "../model.ts";
@@ -41,7 +41,7 @@ function send(world: World, params: Obj): Reply {
       },
     };
   }
-  if (live.turn && era.busyInNotice) throw new RpcError(BUSY.code, BUSY.message);
+  if (live.turn && era.busyInNotice) throw new RpcError(BUSY_ANSWER.code, BUSY_ANSWER.message);
   const selection = params.modelSelection as ModelSelection | undefined;
   if (selection) {
     world.registry.check(selection, true);
@@ -196,7 +196,7 @@ function compact(world: World, params: Obj): Reply {
   if (live.lock === "compact") {
     return { result: { response: "", snapshot: snapshot(live), compact: { state: "already_running" } } };
   }
-  if (live.lock) throw new RpcError(BUSY.code, "Cannot compact while a prompt is running");
+  if (live.lock) throw new RpcError(BUSY_ANSWER.code, "Cannot compact while a prompt is running");
   live.lock = "compact";
   live.stateUpdated("compact_started", { status: "running" });
   return {
@@ -219,7 +219,7 @@ function goal(world: World, params: Obj): Reply {
   const live = world.pool.get(params.sessionId as string);
   const action = params.action as GoalAction;
   if (live.lock && action !== "pause")
-    throw new RpcError(BUSY.code, "Cannot manage goals while a prompt is running");
+    throw new RpcError(BUSY_ANSWER.code, "Cannot manage goals while a prompt is running");
   if (action !== "show") setGoal(live, action, params.objective as string | undefined);
   const starts = action === "set" || action === "replace" || action === "resume";
   const result = {

@@ -178,7 +178,7 @@ export async function* wordsBrain(prompt: string, live: Live, turn: Turn): Brain
         addStream(async (stream) => {
           await world.out.idle();
           world.hang();
-          await stream.wait(86_400_000_000);
+          await stream.wait(86_400_000);
         });
         break;
     }
