@@ -28,7 +28,9 @@ What it does is chosen by the prompt: words joined by ";". Any other prompt gets
 ${wordsHelp()}`,
   },
   args: {
-    stdio: { type: "boolean", description: "Accepted and ignored, as the app-server has it" },
+    stdio: { type: "boolean", description: "Accepted and ignored: there is no other way" },
+    cwd: { type: "string", description: "Accepted and ignored, as is --surface", valueHint: "DIR" },
+    surface: { type: "string", description: "Accepted and ignored", valueHint: "NAME" },
     era: { type: "string", description: `Which build it plays: ${ERA_NAMES.join(", ")}`, default: "0.16.9" },
     seed: { type: "string", description: "Ids follow from this number", valueHint: "N" },
     store: { type: "string", description: "Directory of the sessions", valueHint: "DIR" },
