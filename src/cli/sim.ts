@@ -1,4 +1,5 @@
 /** `zcode-acp sim`: a simulated app-server on stdin and stdout. */
+import { writeSync } from "node:fs";
 import { defineCommand } from "citty";
 import { systemClock } from "../platform/clock.ts";
 import { ERA_NAMES, eraOf } from "../sim/era.ts";
@@ -12,6 +13,16 @@ const number = (value: unknown): number | undefined => {
 };
 const text = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value : undefined;
+
+/** What `make` gives; a flag that it cannot use ends the process with a sentence and 2. */
+function orGo<T>(make: () => T): T {
+  try {
+    return make();
+  } catch (error) {
+    writeSync(2, `zcode-acp sim: ${(error as Error).message}\n`);
+    process.exit(2);
+  }
+}
 
 /** Leaves out what was not given, since an absent option is not the same as an undefined one. */
 function given<T extends object>(options: { [K in keyof T]: T[K] | undefined }): T {
@@ -66,6 +77,7 @@ ${wordsHelp()}`,
       valueHint: "N",
     },
     duplicates: { type: "boolean", description: "session/messages holds the model's answers twice" },
+    "stuck-status": { type: "boolean", description: "The projection says running after the first turn" },
     "cut-at": {
       type: "string",
       description: "Output ends in mid-line after N characters, then exit 1",
@@ -74,7 +86,11 @@ ${wordsHelp()}`,
     "die-after": { type: "string", description: "Exit 1 after N frames", valueHint: "N" },
     doubled: { type: "boolean", description: "Every session event leaves twice" },
     reorder: { type: "boolean", description: "Every third session event trades places with the next" },
-    lose: { type: "string", description: "Session events of these types never leave", valueHint: "TYPE,…" },
+    lose: {
+      type: "string",
+      description: "Events of these types, or METHOD or METHOD/REASON, never leave",
+      valueHint: "TYPE,…",
+    },
     silent: { type: "string", description: "These methods are never answered", valueHint: "METHOD,…" },
     missing: { type: "string", description: "These methods do not exist", valueHint: "METHOD,…" },
     refuse: { type: "string", description: "These methods answer an error", valueHint: "METHOD:CODE,…" },
@@ -86,42 +102,46 @@ ${wordsHelp()}`,
   },
   async run({ args }) {
     if (args["print-version"]) {
-      await Bun.write(Bun.stdout, `${eraOf(args.era).version}\n`);
+      await Bun.write(Bun.stdout, `${orGo(() => eraOf(args.era)).version}\n`);
       return;
     }
     const { runSim } = await import("../sim/index.ts");
     type Options = Parameters<typeof runSim>[0];
     // citty takes `--no-store` for the negation of `store`.
     const noStore = args["no-store"] || (args.store as unknown) === false;
-    const options = given<Options>({
-      era: args.era,
-      seed: number(args.seed),
-      store: noStore ? false : text(args.store),
-      plan: args.plan,
-      expectKey: text(args["expect-key"]),
-      pace: number(args.pace),
-      script: text(args.script),
-      evictAfter: number(args["evict-after"]),
-      residents: number(args.residents),
-      slowCreate: number(args["slow-create"]),
-      deafStop: args["deaf-stop"],
-      deafV4Stop: args["deaf-v4-stop"],
-      ownTurn: args["own-turn"],
-      prefixReads: number(args["prefix-reads"]),
-      duplicates: args.duplicates,
-      cutAt: number(args["cut-at"]),
-      dieAfter: number(args["die-after"]),
-      doubled: args.doubled,
-      reorder: args.reorder,
-      lose: text(args.lose)?.split(","),
-      silent: text(args.silent),
-      missing: text(args.missing),
-      refuse: text(args.refuse),
-      slow: text(args.slow),
-      noise: args.noise,
-      failStart: number(args["fail-start"]),
-      stubborn: args.stubborn,
-    });
+    orGo(() => eraOf(args.era));
+    const options = orGo(() =>
+      given<Options>({
+        era: args.era,
+        seed: number(args.seed),
+        store: noStore ? false : text(args.store),
+        plan: args.plan,
+        expectKey: text(args["expect-key"]),
+        pace: number(args.pace),
+        script: text(args.script),
+        evictAfter: number(args["evict-after"]),
+        residents: number(args.residents),
+        slowCreate: number(args["slow-create"]),
+        deafStop: args["deaf-stop"],
+        deafV4Stop: args["deaf-v4-stop"],
+        ownTurn: args["own-turn"],
+        prefixReads: number(args["prefix-reads"]),
+        duplicates: args.duplicates,
+        stuckStatus: args["stuck-status"],
+        cutAt: number(args["cut-at"]),
+        dieAfter: number(args["die-after"]),
+        doubled: args.doubled,
+        reorder: args.reorder,
+        lose: text(args.lose)?.split(","),
+        silent: text(args.silent),
+        missing: text(args.missing),
+        refuse: text(args.refuse),
+        slow: text(args.slow),
+        noise: args.noise,
+        failStart: number(args["fail-start"]),
+        stubborn: args.stubborn,
+      }),
+    );
     await runSim(options, {
       stdin: Bun.stdin.stream(),
       sink: Bun.stdout.writer(),

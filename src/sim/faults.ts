@@ -9,8 +9,16 @@ export interface FaultOptions {
   cutAt?: number;
   /** The process ends with code 1 after this many frames. */
   dieAfter?: number;
-  /** Session events of these types never leave. */
+  /** Session events of these types, and notifications of these methods, never leave; `METHOD/REASON` is narrower. */
   lose?: readonly string[];
+}
+
+function isLost(text: string, eventType: string | undefined, lose: readonly string[]): boolean {
+  if (eventType) return lose.includes(eventType);
+  const method = /^\{"method":"([^"]+)"/.exec(text)?.[1];
+  if (!method) return false;
+  const reason = /"(?:reason|kind)":"([^"]+)"/.exec(text)?.[1];
+  return lose.includes(method) || lose.includes(`${method}/${reason}`);
 }
 
 export class Faults {
@@ -35,7 +43,7 @@ export class Faults {
   pass(text: string, eventType: string | undefined): string[] {
     if (this.dead) return [];
     const { doubled, reorder, lose, cutAt, dieAfter } = this.options;
-    if (eventType && lose?.includes(eventType)) return [];
+    if (lose?.length && isLost(text, eventType, lose)) return [];
     let lines = [text];
     if (eventType) {
       this.events++;

@@ -53,7 +53,7 @@ export function setGoal(live: Live, action: Exclude<GoalAction, "show">, objecti
   live.stateUpdated(`goal_${DONE[action]}`, settingsOf(live, false));
 }
 
-/** A stopped goal turn pauses its goal. */
+/** A stop pauses an active goal, whatever turn it ends. */
 export function pauseForStop(live: Live): void {
   const { goal } = live.data;
   if (goal?.status !== "active") return;

@@ -44,6 +44,7 @@ export interface SimOptions extends FaultOptions {
   ownTurn?: boolean;
   prefixReads?: number;
   duplicates?: boolean;
+  stuckStatus?: boolean;
   /** `METHOD[,METHOD]` and `METHOD:NUMBER[,…]`. */
   silent?: string;
   missing?: string;
@@ -162,6 +163,7 @@ export async function runSim(options: SimOptions, io: SimIo, parts: SimParts = {
       slowCreate: options.slowCreate ?? 0,
       ownTurn: options.ownTurn ?? false,
       prefixReads: options.prefixReads ?? 0,
+      stuckStatus: options.stuckStatus ?? false,
       duplicates: options.duplicates ?? false,
       pickModel: parts.pickModel ?? true,
       todoDelay: parts.todoDelay ?? TODO_MS,

@@ -1,7 +1,7 @@
 /** A step's tools: scheduled, asked about, started, ended, and counted in a batch. */
 import { askFirst } from "./asks.ts";
 import type { AssistantMessage } from "./messages.ts";
-import { Stopped, type ToolEnd, type ToolPlan } from "./model.ts";
+import { Stopped, type ToolContext, type ToolEnd, type ToolPlan } from "./model.ts";
 import type { Turn } from "./turn.ts";
 import type { Obj } from "./types.ts";
 
@@ -134,7 +134,7 @@ async function runTool(turn: Turn, assistant: AssistantMessage, { plan, callId }
     );
     const begun = world.clock.mono();
     const elapsed = () => Math.round(world.clock.mono() - begun);
-    const end = await plan.run({
+    const end = await runSafely(plan, {
       live,
       turn,
       callId,
@@ -165,6 +165,19 @@ async function runTool(turn: Turn, assistant: AssistantMessage, { plan, callId }
     throw error;
   } finally {
     leave();
+  }
+}
+
+/** A tool that breaks is an error of the tool, not of the turn. */
+export async function runSafely(plan: ToolPlan, context: ToolContext): Promise<ToolEnd> {
+  try {
+    return await plan.run(context);
+  } catch (error) {
+    if (error instanceof Stopped) throw error;
+    return {
+      kind: "error",
+      error: { type: "TOOL_EXECUTION_FAILED", message: String((error as Error).message) },
+    };
   }
 }
 

@@ -154,7 +154,7 @@ export async function runTurn(live: Live, spec: TurnSpec): Promise<void> {
   live.turn = undefined;
   live.activeTools = [];
   live.pendingPermissions = [];
-  live.status = end === "failed" ? "error" : "idle";
+  if (!world.settings.stuckStatus) live.status = end === "failed" ? "error" : "idle";
   live.save();
   release(live, spec, end);
   if (spec.kind === "prompt" && end === "completed") await titleAfterTurn(live, turn);

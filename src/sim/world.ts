@@ -53,6 +53,8 @@ export interface WorldSettings {
   ownTurn: boolean;
   /** So many reads of a restored session's messages give only a part of them. */
   prefixReads: number;
+  /** `projection.status` stays at `running` after the first turn. */
+  stuckStatus: boolean;
   /** `session/messages` holds answers twice. */
   duplicates: boolean;
   /** A session without a model gets the first one. */

@@ -206,7 +206,7 @@ describe("eras", () => {
 
   test("P32: before 0.16.9 a send behind a notification's turn is busy", async () => {
     using dir = tempDir();
-    const sim = inProcess({ era: "3.12", pace: 20 });
+    const sim = inProcess({ era: "3.12", pace: 60 });
     const id = await sim.open(dir.path);
     await sim.prompt(id, "background true");
     await sim.event("turn.started", (payload) => payload.inputSource === "background_task");

@@ -170,7 +170,7 @@ describe("the store", () => {
     const rows = (await a.call("session/list", { workspace: workspace(home.path) })).sessions as Obj[];
     expect(rows.map((row) => row.sessionId)).toContain(ids[1]!);
     const stored = rows.find((row) => row.sessionId === ids[0])!;
-    expect(stored).toMatchObject({ mode: "build", status: "idle", title: "text a" });
+    expect(stored).toMatchObject({ mode: "build", status: "idle", title: expect.stringMatching(/text a/i) });
     expect(stored).not.toHaveProperty("model");
   });
 
@@ -320,6 +320,33 @@ describe("faults", () => {
     await sim.prompt(await sim.open(home.path), "text a");
     expect(sim.events("turn.completed").length + sim.events("turn.started").length).toBe(0);
     expect(sim.text()).toBe("a");
+  });
+
+  test("lose drops notifications too, one reason of them alone", async () => {
+    using home = tempDir();
+    await using sim = ownProcess(["--lose", "state.updated/prompt_completed,v4/telemetry/event"], home.path);
+    const id = await sim.open(home.path);
+    await sim.call("session/send", { sessionId: id, content: "text a" });
+    await sim.event("session.titleUpdated", (payload) => payload.source === "generated");
+    const left = sim.frames.map((frame) => String(frame.method ?? ""));
+    expect(left.filter((method) => method === "state.updated")).toHaveLength(1);
+    expect(left).not.toContain("v4/telemetry/event");
+  });
+
+  test("stuck-status lets the projection say running for ever", async () => {
+    using home = tempDir();
+    await using sim = ownProcess(["--stuck-status"], home.path);
+    const id = await sim.open(home.path);
+    await sim.prompt(id, "text a");
+    const read = await sim.call("session/read", { sessionId: id });
+    expect((read.projection as Obj).status).toBe("running");
+    expect(read.runtime).not.toHaveProperty("activeTurnId");
+  });
+
+  test("a flag that cannot be used is a sentence and 2", () => {
+    const run = Bun.spawnSync(command(["--era", "9"]), { stdin: "ignore" });
+    expect(run.exitCode).toBe(2);
+    expect(run.stderr.toString()).toContain("0.16.9");
   });
 
   test("silent, missing, refuse and slow are by method", async () => {

@@ -99,7 +99,7 @@ describe("stopping", () => {
 
   test("B12: the v4 stop is guarded by the turn that was meant, and reaches a notification's turn", async () => {
     using dir = tempDir();
-    const sim = inProcess({ pace: 10 });
+    const sim = inProcess({ pace: 60 });
     const id = await sim.open(dir.path, { mode: "yolo" });
     const stop = (payload: Obj) =>
       sim.call("v4/command", {

@@ -1,6 +1,6 @@
 /** What each word of a prompt does: text and tools. */
 import { describe, expect, test } from "bun:test";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Obj } from "../../src/sim/types.ts";
 import { inProcess, paramsOf, sessionId, tempDir, workspace } from "./driver.ts";
@@ -180,6 +180,14 @@ describe("words with tools", () => {
       expect(result(sim, 1).content).toBe("sub/new.txt:1");
       expect((tools(sim, "error")[0]!.error as Obj).type).toBe("TOOL_NOT_FOUND");
       expect(tools(sim, "started")).toHaveLength(2);
+    }));
+
+  test("P7: a workspace that is gone is an error of the tool", () =>
+    within(async (sim, id, dir) => {
+      rmSync(dir, { recursive: true });
+      await sim.prompt(id, "bash ls");
+      expect((tools(sim, "error")[0]!.error as Obj).type).toBe("TOOL_EXECUTION_FAILED");
+      expect(sim.events("turn.completed")).toHaveLength(1);
     }));
 
   test("also puts tools into one request of the model", () =>

@@ -186,7 +186,7 @@ function stop(world: World, params: Obj): Reply {
     after: () => {
       if (turn) turn.abort.abort();
       else if (live.lock) live.stopEarly = true;
-      if (turn?.kind === "goal") pauseForStop(live);
+      if (turn) pauseForStop(live);
     },
   };
 }

@@ -6,7 +6,7 @@ import { BackgroundTask } from "../background.ts";
 import type { ToolContext, ToolEnd, ToolPlan } from "../model.ts";
 import { Stopped } from "../model.ts";
 import type { Live } from "../session.ts";
-import { schedule, toolResult } from "../tools.ts";
+import { runSafely, schedule, toolResult } from "../tools.ts";
 import type { Obj, SubagentRecord } from "../types.ts";
 import { bashTool, outputFile } from "./bash.ts";
 import { grepTool } from "./files.ts";
@@ -186,7 +186,7 @@ async function innerTool(
     ...(modern ? { startedAt: started, readOnly: plan.readOnly, sideEffectScope: plan.scope } : {}),
     kind: "started",
   });
-  const end = await plan.run({
+  const end = await runSafely(plan, {
     live,
     turn,
     callId: childToolCallId,
