@@ -180,7 +180,7 @@ describe("words for trouble", () => {
     ));
 
   test.each([
-    ["silence 3", 30],
+    ["silence 3", 20],
     ["silence 3 frozen", 0],
     ["sleep 3", 0],
   ])("during %s the context grows by %d", async (word, growth) => {
@@ -194,7 +194,7 @@ describe("words for trouble", () => {
     const used = async () =>
       ((await sim.call("session/read", { sessionId: id })).projection as Obj).contextUsed as number;
     const before = await used();
-    await clock.advance(2_980);
+    await clock.advance(2_880);
     expect(sim.events("turn.completed")).toHaveLength(0);
     expect((await used()) - before).toBe(growth);
     await clock.advance(500);
