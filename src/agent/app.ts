@@ -5,7 +5,7 @@
 
 import { type AgentApp, type AnyMessage, agent, type Stream } from "@agentclientprotocol/sdk/unstable";
 import type { Backend } from "../backend/backend.ts";
-import type { Client } from "../clients/client.ts";
+import { Client } from "../clients/client.ts";
 import type { Clients } from "../clients/clients.ts";
 import { errors } from "../errors/index.ts";
 import { type Language, t } from "../locale/index.ts";
@@ -18,6 +18,7 @@ import type { Credentials } from "../store/providers.ts";
 import { replayUpdates } from "../translate/history.ts";
 import { promptContent } from "./content.ts";
 import { failureError, requestError } from "./failures.ts";
+import { PromptLane } from "./lane.ts";
 import { configOptions, currentMode, modeIds, modeState } from "./options.ts";
 import { rootPath } from "./paths.ts";
 
@@ -37,9 +38,49 @@ export interface AgentDeps {
 const PROTOCOL_VERSION = 1;
 const AUTH_METHOD = "zcode-credentials";
 
-/** @returns the SDK's app for one client, not yet connected. */
-export function agentApp(client: Client, deps: AgentDeps): AgentApp {
+export interface AgentConnection {
+  /** One message of the client. */
+  message(message: AnyMessage): void;
+  /** The client is gone. */
+  end(): void;
+  readonly closed: Promise<void>;
+}
+
+/**
+ * Connects one client.
+ * @param send sends one serialised message to it.
+ */
+export function connectAgent(send: (message: string) => void, deps: AgentDeps): AgentConnection {
+  const client: Client = new Client({
+    send,
+    request: (method, params, signal) =>
+      connection.client.request(method, params, { cancellationSignal: signal, stopWaitingOnCancel: true }),
+  });
   const surface = new Surface(client, deps);
+  const lane = new PromptLane(client, surface, send);
+  let input!: ReadableStreamDefaultController<AnyMessage>;
+  const readable = new ReadableStream<AnyMessage>({
+    start(controller) {
+      input = controller;
+    },
+  });
+  const connection = agentApp(surface, lane).connect(
+    sdkStream(readable, (message) => {
+      send(JSON.stringify(message));
+      lane.sent(message);
+    }),
+  );
+  deps.clients.add(client);
+  return {
+    message: (message) => {
+      if (!lane.take(message)) input.enqueue(message);
+    },
+    end: () => input.close(),
+    closed: connection.closed.then(() => deps.clients.remove(client)),
+  };
+}
+
+function agentApp(surface: Surface, lane: PromptLane): AgentApp {
   const answered =
     <P, R>(run: (params: P, signal: AbortSignal) => R | Promise<R>) =>
     async ({ params, signal }: { params: P; signal: AbortSignal }): Promise<R> => {
@@ -50,6 +91,15 @@ export function agentApp(client: Client, deps: AgentDeps): AgentApp {
       }
     };
   return agent({ name: "zcode-acp" })
+    .onRequest(
+      "session/prompt",
+      answered((params, signal) =>
+        surface.prompt(obj(params), (cancel) => {
+          if (signal.aborted) cancel();
+          else signal.addEventListener("abort", cancel, { once: true });
+        }),
+      ),
+    )
     .onRequest(
       "initialize",
       answered((params) => surface.initialize(obj(params))),
@@ -79,10 +129,6 @@ export function agentApp(client: Client, deps: AgentDeps): AgentApp {
       answered((params) => surface.close(obj(params))),
     )
     .onRequest(
-      "session/prompt",
-      answered((params, signal) => surface.prompt(obj(params), signal)),
-    )
-    .onRequest(
       "session/set_mode",
       answered((params) => surface.setMode(obj(params))),
     )
@@ -90,11 +136,14 @@ export function agentApp(client: Client, deps: AgentDeps): AgentApp {
       "session/set_config_option",
       answered((params) => surface.setOption(obj(params))),
     )
-    .onNotification("session/cancel", ({ params }) => surface.cancel(obj(params)));
+    .onNotification("session/cancel", ({ params }) => {
+      lane.cancelled();
+      surface.cancel(obj(params));
+    });
 }
 
 /** The SDK's stream over an outlet of ours: messages in from a readable, out through one joining writer. */
-export function sdkStream(readable: ReadableStream<AnyMessage>, send: (message: AnyMessage) => void): Stream {
+function sdkStream(readable: ReadableStream<AnyMessage>, send: (message: AnyMessage) => void): Stream {
   // The SDK asks nothing of the writable but `getWriter`, `write` and `releaseLock`; a test keeps that true.
   const writer = {
     write: (message: AnyMessage) => {
@@ -156,7 +205,7 @@ class Surface {
 
   newSession(params: Obj) {
     const conversation = this.deps.sessions.create(this.root(params), mcpServers(params));
-    this.client.ids.set(conversation.id, conversation.id);
+    this.client.knowAs(conversation.id, conversation.id, true);
     // The process starts while the person types; what goes wrong with it is told at the first prompt.
     this.deps.backend.ready().catch(() => {});
     return { sessionId: conversation.id, ...this.settings(conversation) };
@@ -199,19 +248,17 @@ class Surface {
     const conversation = this.deps.sessions.registry.find(id);
     if (conversation) {
       await this.deps.sessions.close(conversation);
-      for (const client of this.deps.clients.all) client.ids.delete(conversation.id);
+      for (const client of this.deps.clients.all) client.forget(conversation.id);
     }
     return {};
   }
 
-  async prompt(params: Obj, signal: AbortSignal) {
+  /** @param cancellable is given, before anything is awaited, what cancels this prompt alone. */
+  async prompt(params: Obj, cancellable: (cancel: () => void) => void) {
     const conversation = this.known(params);
     const { key, outcome } = this.deps.sessions.prompt(conversation, promptContent(params.prompt));
-    const cancel = () => this.deps.sessions.cancel(conversation, key);
-    if (signal.aborted) cancel();
-    signal.addEventListener("abort", cancel, { once: true });
+    cancellable(() => this.deps.sessions.cancel(conversation, key));
     const ended = await outcome;
-    signal.removeEventListener("abort", cancel);
     switch (ended.kind) {
       case "ended": {
         const { usage } = ended;
@@ -270,7 +317,7 @@ class Surface {
     const id = str(params.sessionId) ?? "";
     if (id === "") throw errors.sessionUnknown(id);
     const conversation = this.deps.sessions.open(id, this.root(params), mcpServers(params));
-    this.client.ids.set(conversation.id, id);
+    this.client.knowAs(conversation.id, id, true);
     return { conversation, id };
   }
 
@@ -281,7 +328,7 @@ class Surface {
     } catch (error) {
       if (conversation.residency === 0 && !this.deps.sessions.running(conversation)) {
         this.deps.sessions.forget(conversation);
-        this.client.ids.delete(conversation.id);
+        this.client.forget(conversation.id);
       }
       this.deps.log.once(`attach:${id}`, "warn", "a session could not be opened");
       throw error;
@@ -291,7 +338,7 @@ class Surface {
   private known(params: Obj): Conversation {
     const id = str(params.sessionId) ?? "";
     const conversation = this.deps.sessions.require(id);
-    if (!this.client.ids.has(conversation.id)) this.client.ids.set(conversation.id, id);
+    this.client.knowAs(conversation.id, id, false);
     return conversation;
   }
 

@@ -115,7 +115,7 @@ export class Backend {
     optional: readonly string[] = [],
     options?: RequestOptions,
   ): Promise<unknown> {
-    const server = await this.ready();
+    const server = this.server?.alive ? this.server : await this.ready();
     return this.callOn(server, method, params, optional, options);
   }
 
@@ -132,12 +132,11 @@ export class Backend {
     });
   }
 
-  /** To be awaited before each prompt: signing in elsewhere must be enough, so changed files are pushed again. */
-  async beforePrompt(): Promise<void> {
+  /** Before each prompt, awaited where it answers a promise: signing in elsewhere must be enough, so changed files are pushed again. */
+  beforePrompt(): Promise<void> | undefined {
     const server = this.server;
-    if (!server?.alive || this.table === undefined || this.deps.credentialsStamp() === this.pushedStamp)
-      return;
-    await this.pushAccount(server);
+    if (!server?.alive || this.table === undefined) return undefined;
+    return this.deps.credentialsStamp() === this.pushedStamp ? undefined : this.pushAccount(server);
   }
 
   /** Ends the process and everything that it started; memoised. */

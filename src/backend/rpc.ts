@@ -99,13 +99,14 @@ export class Rpc {
   request(method: string, params: Obj, options: RequestOptions = {}): Promise<unknown> {
     if (this.closed) return Promise.reject(new LostError(method, "closed"));
     const id = this.nextId++;
+    // On its way first: no answer can come before this function has returned.
+    this.send({ id, method, params }, method, id, str(params.sessionId) ?? "");
     return new Promise((resolve, reject) => {
       const timer = this.clock.after(options.deadlineMs ?? REQUEST_DEADLINE_MS, () => {
         this.pending.delete(id);
         reject(new LostError(method, "deadline"));
       });
       this.pending.set(id, { method, resolve, reject, cancel: () => timer.cancel() });
-      this.send({ id, method, params }, method, id, str(params.sessionId) ?? "");
     });
   }
 
@@ -190,8 +191,8 @@ export class Rpc {
   private send(frame: Obj, what: string, id: FrameId, session: string): void {
     if (this.closed) return;
     const line = JSON.stringify(frame);
-    this.hooks.onFrame?.("out", what, id, session, line.length);
     this.write(line);
+    this.hooks.onFrame?.("out", what, id, session, line.length);
   }
 }
 

@@ -42,7 +42,7 @@ export class AppServer {
     onExit: (exit: ServerExit) => void,
   ) {
     // A broken pipe is not an error of its own: the exit that follows is.
-    this.writer = new LineWriter(process.stdin);
+    this.writer = new LineWriter(process.stdin, () => {}, true);
     this.rpc = new Rpc((line) => this.writer.write(line), hooks, clock);
     const frames = this.readFrames(process.stdout, hooks);
     const errors = this.readTail(process.stderr);

@@ -3,11 +3,10 @@
  * owns; every room below gets the interfaces it uses. Many bridges may live in one process.
  */
 
-import { agentApp, announceSettings, sdkStream } from "../agent/app.ts";
+import { announceSettings, connectAgent } from "../agent/app.ts";
 import { Backend } from "../backend/backend.ts";
 import { type Launch, locateBackend } from "../backend/locate.ts";
 import type { ServerProcess } from "../backend/server.ts";
-import { Client } from "../clients/client.ts";
 import { Clients } from "../clients/clients.ts";
 import type { Config } from "../config/index.ts";
 import { Questions } from "../interact/questions.ts";
@@ -120,16 +119,7 @@ export function createBridge(deps: BridgeDeps): Bridge {
   let closing: Promise<void> | undefined;
   return {
     connect(transport) {
-      const client = new Client({
-        send: (message) => transport.send(message),
-        request: (method, params, signal) =>
-          connection.client.request(method, params, {
-            cancellationSignal: signal,
-            stopWaitingOnCancel: true,
-          }),
-      });
-      clients.add(client);
-      const app = agentApp(client, {
+      const connection = connectAgent((message) => transport.send(message), {
         sessions,
         clients,
         backend,
@@ -139,11 +129,8 @@ export function createBridge(deps: BridgeDeps): Bridge {
         simulated: config.backend === "sim",
         credentials,
       });
-      const connection = app.connect(
-        sdkStream(transport.readable, (message) => transport.send(JSON.stringify(message))),
-      );
-      const closed = connection.closed.then(() => clients.remove(client));
-      return { closed };
+      transport.listen(connection);
+      return { closed: connection.closed };
     },
     close() {
       closing ??= Promise.all([sessions.closeAll(), backend.close()]).then(() => {});

@@ -6,3 +6,5 @@ export const FLUSH_DEADLINE_MS = 150;
 export const CLOSE_DEADLINE_MS = 900;
 /** After this long without a message memory is given back to the system. */
 export const IDLE_SHRINK_MS = 1_500;
+/** After this long the start is over, and the engine may compile what runs often. */
+export const JIT_MS = 60;

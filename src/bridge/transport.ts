@@ -1,15 +1,23 @@
 /**
- * Lines of a client to messages for the SDK, and back. One place where inbound frames are looked at before the SDK
- * sees them; nothing is repaired here, only what is no message at all is answered or passed over.
+ * Lines of a client to messages, and back. One place where inbound frames are looked at before anything else sees
+ * them; nothing is repaired here, only what is no message at all is answered or passed over.
  */
 
 import type { AnyMessage } from "@agentclientprotocol/sdk/unstable";
 import { LineSplitter } from "../platform/lines.ts";
 import type { Log } from "../platform/log.ts";
 
+/** Who takes the messages of a client. */
+export interface Receiver {
+  message(message: AnyMessage): void;
+  /** No message follows. */
+  end(): void;
+}
+
 /** The way in and out of one client. */
 export interface Transport {
-  readonly readable: ReadableStream<AnyMessage>;
+  /** Starts delivery; called once. */
+  listen(receiver: Receiver): void;
   /** Sends one serialised message. */
   send(message: string): void;
 }
@@ -29,7 +37,7 @@ export function lineTransport(
     log.once("client-line:long", "warn", `a client sent a line longer than any message (${size} bytes)`);
     send(PARSE_ERROR);
   });
-  const messages = (lines: readonly string[], controller: ReadableStreamDefaultController<AnyMessage>) => {
+  const deliver = (lines: readonly string[], receiver: Receiver) => {
     for (const line of lines) {
       let message: AnyMessage;
       try {
@@ -43,24 +51,17 @@ export function lineTransport(
         send(PARSE_ERROR);
         continue;
       }
-      controller.enqueue(message);
+      receiver.message(message);
     }
   };
-  const reader = bytes.getReader();
-  const readable = new ReadableStream<AnyMessage>({
-    async pull(controller) {
-      // Every pull brings at least one message or the end, so that the SDK is never left waiting for the next pull.
-      for (let before = controller.desiredSize; controller.desiredSize === before; ) {
-        const { done, value } = await reader.read().catch(() => ({ done: true as const, value: undefined }));
-        if (done) {
-          messages(splitter.end(), controller);
-          controller.close();
-          return;
-        }
-        messages(splitter.push(value), controller);
-      }
-    },
-    cancel: (reason) => reader.cancel(reason),
-  });
-  return { readable, send };
+  const read = async (receiver: Receiver) => {
+    try {
+      for await (const chunk of bytes) deliver(splitter.push(chunk), receiver);
+    } catch {
+      // A client whose pipe breaks is a client that is gone.
+    }
+    deliver(splitter.end(), receiver);
+    receiver.end();
+  };
+  return { listen: (receiver) => void read(receiver), send };
 }

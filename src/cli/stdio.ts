@@ -4,7 +4,7 @@
  */
 
 import { createBridge } from "../bridge/bridge.ts";
-import { CLOSE_DEADLINE_MS, FLUSH_DEADLINE_MS, IDLE_SHRINK_MS } from "../bridge/limits.ts";
+import { CLOSE_DEADLINE_MS, FLUSH_DEADLINE_MS, IDLE_SHRINK_MS, JIT_MS } from "../bridge/limits.ts";
 import { groupSpawner } from "../bridge/spawn.ts";
 import { lineTransport } from "../bridge/transport.ts";
 import { loadConfig } from "../config/index.ts";
@@ -68,6 +68,8 @@ export async function run(flags: StdioFlags): Promise<void> {
   process.on("unhandledRejection", fatal);
 
   const connection = bridge.connect(lineTransport(Bun.stdin.stream(), (message) => out.write(message), log));
+  // The build keeps code in the interpreter, which starts faster; from here on it is worth compiling.
+  clock.after(JIT_MS, () => Bun.unsafe.setJITPolicy(1));
   clock.after(IDLE_SHRINK_MS, () => {
     Bun.gc(true);
     Bun.shrink();

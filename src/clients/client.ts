@@ -21,7 +21,9 @@ export class Client {
   style: Style = { terminal: false };
   initialized = false;
   /** The id under which this client knows a conversation, by the conversation's first id. */
-  readonly ids = new Map<string, string>();
+  private readonly ids = new Map<string, string>();
+  /** The serialised start of each conversation's updates, up to the `update` field. */
+  private readonly heads = new Map<string, string>();
 
   constructor(readonly outlet: Outlet) {}
 
@@ -31,6 +33,34 @@ export class Client {
     this.name = str(obj(params.clientInfo).name) ?? "";
     this.capabilities = obj(params.clientCapabilities);
     this.style = { terminal: obj(this.capabilities._meta).terminal_output === true };
+  }
+
+  /** This client's id of a conversation; the conversation's first one where it never named it. */
+  idOf(conversationId: string): string {
+    return this.ids.get(conversationId) ?? conversationId;
+  }
+
+  /** The client names a conversation by `id`; the first name stays where `again` is not set. */
+  knowAs(conversationId: string, id: string, again: boolean): void {
+    if (!again && this.ids.has(conversationId)) return;
+    this.ids.set(conversationId, id);
+    this.heads.delete(conversationId);
+  }
+
+  forget(conversationId: string): void {
+    this.ids.delete(conversationId);
+    this.heads.delete(conversationId);
+  }
+
+  /** `session/update` up to its `update` field; the caller adds that and two closing braces. */
+  updateHead(conversationId: string): string {
+    let head = this.heads.get(conversationId);
+    if (head === undefined) {
+      const id = JSON.stringify(this.idOf(conversationId));
+      head = `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":${id},"update":`;
+      this.heads.set(conversationId, head);
+    }
+    return head;
   }
 
   /** True where the client offers to run a sign-in in a terminal of its own. */

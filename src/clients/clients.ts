@@ -5,7 +5,7 @@
 
 import type { Update } from "../translate/updates.ts";
 import type { Client } from "./client.ts";
-import { renderUpdate, type Style } from "./render.ts";
+import { renderUpdate } from "./render.ts";
 
 export class Clients {
   private readonly attached = new Set<Client>();
@@ -24,38 +24,28 @@ export class Clients {
 
   /** @param id the conversation's first id, for clients that have none of their own. */
   publish(id: string, update: Update): void {
-    const rendered = new Map<boolean, string | undefined>();
+    let fenced: string | undefined;
+    let terminal: string | undefined;
     for (const client of this.attached) {
       if (!client.initialized) continue;
-      const key = styleKey(client.style);
-      let body = rendered.get(key);
-      if (body === undefined && !rendered.has(key)) {
-        body = renderUpdate(update, client.style);
-        rendered.set(key, body);
-      }
-      if (body !== undefined) client.outlet.send(frame(client.ids.get(id) ?? id, body));
+      let body: string | undefined;
+      if (client.style.terminal) body = terminal ??= renderUpdate(update, client.style);
+      else body = fenced ??= renderUpdate(update, client.style);
+      if (body !== undefined) client.outlet.send(`${client.updateHead(id)}${body}}}`);
     }
   }
 
   /** An update for one client alone, such as a replay's. */
   publishTo(client: Client, id: string, update: Update): void {
     const body = renderUpdate(update, client.style);
-    if (body !== undefined) client.outlet.send(frame(client.ids.get(id) ?? id, body));
+    if (body !== undefined) client.outlet.send(`${client.updateHead(id)}${body}}}`);
   }
 
   /** A ready-made `update` field for everyone. */
   publishBody(id: string, body: Readonly<Record<string, unknown>>): void {
     const json = JSON.stringify(body);
     for (const client of this.attached) {
-      if (client.initialized) client.outlet.send(frame(client.ids.get(id) ?? id, json));
+      if (client.initialized) client.outlet.send(`${client.updateHead(id)}${json}}}`);
     }
   }
-}
-
-function styleKey(style: Style): boolean {
-  return style.terminal;
-}
-
-function frame(sessionId: string, body: string): string {
-  return `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":${JSON.stringify(sessionId)},"update":${body}}}`;
 }

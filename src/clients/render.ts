@@ -13,18 +13,20 @@ export interface Style {
 
 export const STYLES: readonly Style[] = [{ terminal: false }, { terminal: true }];
 
-const ROLE = {
-  agent: "agent_message_chunk",
-  thought: "agent_thought_chunk",
-  user: "user_message_chunk",
+/** Everything before the text of a chunk is the same for all chunks of a role. */
+const HEAD = {
+  agent: '{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":',
+  thought: '{"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":',
+  user: '{"sessionUpdate":"user_message_chunk","content":{"type":"text","text":',
 } as const;
 
 /** @returns the JSON of the `update` field. */
 export function renderUpdate(update: Update, style: Style): string | undefined {
   switch (update.kind) {
     case "text": {
-      const id = update.messageId === undefined ? "" : `,"messageId":${JSON.stringify(update.messageId)}`;
-      return `{"sessionUpdate":"${ROLE[update.role]}","content":{"type":"text","text":${JSON.stringify(update.text)}}${id}}`;
+      const { messageId } = update;
+      const head = HEAD[update.role] + JSON.stringify(update.text);
+      return messageId === undefined ? `${head}}}` : `${head}},"messageId":${JSON.stringify(messageId)}}`;
     }
     case "tool":
       return renderTool(update, style);

@@ -144,7 +144,7 @@ export class Permissions {
     try {
       answer = await client.outlet.request(
         "session/request_permission",
-        { sessionId: client.ids.get(conversation.id) ?? conversation.id, ...question.params },
+        { sessionId: client.idOf(conversation.id), ...question.params },
         question.abort.signal,
       );
     } catch {

@@ -8,6 +8,8 @@
 export const MAX_LINE_BYTES = 512 * 1024 * 1024;
 
 const NEWLINE = 10;
+const BRACE = 123;
+const END_BRACE = 125;
 const BOM = "\uFEFF";
 
 export class LineSplitter {
@@ -75,7 +77,16 @@ export class LineSplitter {
       this.held = 0;
     }
     if (bytes.length === 0) return [];
-    const lines = this.decoder.decode(bytes).split("\n");
+    const text = this.decoder.decode(bytes);
+    // One line at a time is the usual case of a client that waits for its answers.
+    if (
+      text.charCodeAt(0) === BRACE &&
+      text.charCodeAt(text.length - 1) === END_BRACE &&
+      !text.includes("\n")
+    ) {
+      return [text];
+    }
+    const lines = text.split("\n");
     let kept = 0;
     for (let i = 0; i < lines.length; i++) {
       let line = lines[i]!;

@@ -25,10 +25,13 @@ export class LineWriter {
   /**
    * @param sink where the bytes go.
    * @param onError told once when the sink fails; everything after that is dropped.
+   * @param eager writes each line at once while the stream takes them, for streams where the other side waits for
+   * single lines and not for many.
    */
   constructor(
     private readonly sink: ByteSink,
     private readonly onError: (error: unknown) => void = () => {},
+    private readonly eager = false,
   ) {}
 
   /** Queues one line, given without its newline. */
@@ -36,7 +39,9 @@ export class LineWriter {
     if (this.closed || this.failed) return;
     this.queue.push(line);
     this.queuedChars += line.length + 1;
-    if (!this.scheduled && this.inFlightChars === 0) {
+    if (this.scheduled || this.inFlightChars > 0) return;
+    if (this.eager) this.pump();
+    else {
       this.scheduled = true;
       queueMicrotask(() => this.pump());
     }

@@ -45,6 +45,12 @@ export class Residence {
     private readonly hooks: ResidenceHooks,
   ) {}
 
+  /** True where the session can be used as it is. */
+  holds(conversation: Conversation): boolean {
+    const { residentIn, opening } = conversation;
+    return opening === undefined && residentIn !== 0 && residentIn === this.deps.backend.generation;
+  }
+
   /**
    * Makes the backend session ready for use: created at first use, resumed where its process or its residency is
    * gone. Concurrent callers share one.
@@ -52,9 +58,7 @@ export class Residence {
    */
   of(conversation: Conversation): Promise<Obj | undefined> {
     if (conversation.opening) return conversation.opening;
-    if (conversation.residentIn !== 0 && conversation.residentIn === this.deps.backend.generation) {
-      return Promise.resolve(undefined);
-    }
+    if (this.holds(conversation)) return Promise.resolve(undefined);
     const opening = this.bringUp(conversation).finally(() => {
       if (conversation.opening === opening) conversation.opening = undefined;
     });

@@ -397,16 +397,12 @@ export class Sessions {
     const pending = conversation.prompts.get(key);
     if (!pending) return;
     try {
-      await this.residence.of(conversation);
-      await this.deps.backend.beforePrompt();
+      // The usual case awaits nothing before the request is on its way.
+      if (!this.residence.holds(conversation)) await this.residence.of(conversation);
+      const pushed = this.deps.backend.beforePrompt();
+      if (pushed) await pushed;
       // Cancelled while the session was being made ready: nothing was sent, so nothing needs stopping.
-      if (!conversation.prompts.has(key))
-        return this.dispatch(conversation, {
-          type: "refused",
-          key,
-          busy: false,
-          error: new Error("cancelled"),
-        });
+      if (!conversation.prompts.has(key)) throw new Error("cancelled");
       const { content, attachments } = pending.prompt;
       await this.residence.call(
         conversation,

@@ -3,6 +3,7 @@
 import type { AnyMessage } from "@agentclientprotocol/sdk/unstable";
 import type { ServerExit, ServerProcess } from "../../src/backend/server.ts";
 import { type Bridge, createBridge } from "../../src/bridge/bridge.ts";
+import type { Receiver } from "../../src/bridge/transport.ts";
 import { loadConfig } from "../../src/config/index.ts";
 import { createBlackBox } from "../../src/platform/blackbox.ts";
 import { type Clock, systemClock } from "../../src/platform/clock.ts";
@@ -144,14 +145,14 @@ export function testBridge(options: { env?: Record<string, string>; rules?: Cloc
       return servers[index]!;
     },
     client() {
-      let input!: ReadableStreamDefaultController<AnyMessage>;
-      const readable = new ReadableStream<AnyMessage>({
-        start: (controller) => {
-          input = controller;
+      let receiver!: Receiver;
+      const client = new PlainClient((line) => receiver.message(JSON.parse(line) as AnyMessage));
+      const connection = bridge.connect({
+        listen(given) {
+          receiver = given;
         },
+        send: (message) => client.receive(message),
       });
-      const client = new PlainClient((line) => input.enqueue(JSON.parse(line) as AnyMessage));
-      const connection = bridge.connect({ readable, send: (message) => client.receive(message) });
       void connection.closed.then(() => client.end());
       return client;
     },

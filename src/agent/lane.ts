@@ -1,0 +1,121 @@
+/**
+ * The short way for prompts. The SDK asks every handler in turn and checks each message against a schema of the whole
+ * protocol; for the one request that a person waits for, that takes longer than all of the bridge's own work. So a
+ * well-formed `session/prompt`, and the cancels that belong to it, are taken here, with the same handler and the same
+ * answers, and everything else goes to the SDK. Order is kept: while anything of this client is still with the SDK,
+ * its prompts go there too.
+ */
+
+import type { AnyMessage } from "@agentclientprotocol/sdk/unstable";
+import type { Client } from "../clients/client.ts";
+import { isObj, type Obj, str } from "../platform/json.ts";
+import { requestError } from "./failures.ts";
+
+type Id = string | number;
+
+export interface LaneHandlers {
+  /** @param cancellable is given what cancels this prompt, before anything is awaited. */
+  prompt(params: Obj, cancellable: (cancel: () => void) => void): Promise<Obj>;
+  cancel(params: Obj): void;
+}
+
+export class PromptLane {
+  /** Requests that the SDK has and has not answered. */
+  private readonly withSdk = new Set<Id>();
+  /** Cancels that the SDK has and has not handed on. */
+  private cancelsWithSdk = 0;
+  /** What cancels each prompt that is being answered. */
+  private readonly open = new Map<Id, () => void>();
+
+  /**
+   * @param send sends one serialised message to the client.
+   */
+  constructor(
+    private readonly client: Client,
+    private readonly handlers: LaneHandlers,
+    private readonly send: (message: string) => void,
+  ) {}
+
+  /** @returns true where the message was taken; false where it is the SDK's. */
+  take(sent: AnyMessage): boolean {
+    const message: unknown = sent;
+    if (!isObj(message) || message.jsonrpc !== "2.0") return false;
+    const { method } = message;
+    const id = requestId(message.id);
+    const params = isObj(message.params) ? message.params : undefined;
+    if (method === "$/cancel_request" && params) {
+      const cancel = this.open.get(requestId(params.requestId) ?? "");
+      cancel?.();
+      return cancel !== undefined;
+    }
+    const busy = this.withSdk.size > 0 || this.cancelsWithSdk > 0 || !this.client.initialized;
+    if (method === "session/cancel" && !("id" in message) && typeof params?.sessionId === "string") {
+      if (busy) this.cancelsWithSdk++;
+      else this.handlers.cancel(params);
+      return !busy;
+    }
+    if (
+      method === "session/prompt" &&
+      id !== undefined &&
+      params &&
+      !busy &&
+      isPrompt(params) &&
+      !this.open.has(id)
+    ) {
+      void this.run(id, params);
+      return true;
+    }
+    if (typeof method === "string" && id !== undefined) this.withSdk.add(id);
+    return false;
+  }
+
+  /** To be told of every message that the SDK sends. */
+  sent(message: AnyMessage): void {
+    if (!("method" in message) && "id" in message) this.withSdk.delete(requestId(message.id) ?? "");
+  }
+
+  /** To be told when the SDK has handed a `session/cancel` on. */
+  cancelled(): void {
+    if (this.cancelsWithSdk > 0) this.cancelsWithSdk--;
+  }
+
+  private async run(id: Id, params: Obj): Promise<void> {
+    let answer: Obj;
+    try {
+      answer = { result: await this.handlers.prompt(params, (cancel) => this.open.set(id, cancel)) };
+    } catch (error) {
+      const { code, message, data } = requestError(error);
+      answer = { error: { code, message, ...(data === undefined ? {} : { data }) } };
+    }
+    this.open.delete(id);
+    this.send(JSON.stringify({ jsonrpc: "2.0", id, ...answer }));
+  }
+}
+
+function requestId(value: unknown): Id | undefined {
+  return typeof value === "string" || (typeof value === "number" && Number.isFinite(value))
+    ? value
+    : undefined;
+}
+
+/** What the protocol's schema asks of a prompt; anything less goes to the SDK, which says what is wrong. */
+function isPrompt(params: Obj): boolean {
+  return typeof params.sessionId === "string" && Array.isArray(params.prompt) && params.prompt.every(isBlock);
+}
+
+function isBlock(value: unknown): boolean {
+  if (!isObj(value)) return false;
+  switch (value.type) {
+    case "text":
+      return str(value.text) !== undefined;
+    case "image":
+    case "audio":
+      return str(value.data) !== undefined && str(value.mimeType) !== undefined;
+    case "resource_link":
+      return str(value.uri) !== undefined && str(value.name) !== undefined;
+    case "resource":
+      return isObj(value.resource) && str(value.resource.uri) !== undefined;
+    default:
+      return false;
+  }
+}
