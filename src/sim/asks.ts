@@ -17,7 +17,7 @@ export interface Origin {
   background: boolean;
 }
 
-const REFUSED = "The person refused this call.";
+const REFUSED = "Refused by the person.";
 /** Seconds after which questions answer themselves, unless the preferences forbid it. */
 const AUTO_ANSWER_S = 300;
 const FAILED = "Permission request failed";

@@ -161,7 +161,7 @@ export function compactTurn(
       if (!something) {
         await turn.wait(live.world.settings.pace);
         told.skipped();
-        turn.response = "Nothing to shorten.";
+        turn.response = "There is nothing to compact.";
         return;
       }
       const half = summary.length >> 1;

@@ -233,7 +233,7 @@ function wrongKey(turn: Turn, key: string | undefined): ModelStep["fail"] {
     failure: {
       type: "UNKNOWN_ERROR",
       code: "provider_not_configured",
-      message: "The provider does not accept the key.",
+      message: "The provider refuses this key.",
       underlyingErrorMessage: "invalid key",
       attribution: {
         source: "provider",

@@ -10,7 +10,7 @@ export interface Call {
   callId: string;
 }
 
-const CANCELLED = { type: "TOOL_CANCELLED", message: "The tool call was cancelled." };
+const CANCELLED = { type: "TOOL_CANCELLED", message: "Cancelled before it was done." };
 
 /** Runs the tools one after another. A stop gives the one that runs an error, and the batch, before it goes on. */
 export async function runTools(turn: Turn, assistant: AssistantMessage, calls: Call[]): Promise<ToolEnd[]> {

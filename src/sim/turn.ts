@@ -101,7 +101,7 @@ export class Turn {
   }
 }
 
-const STOPPED = { errorCode: "USER_INTERRUPT", errorMessage: "Stopped by the person" };
+const STOPPED = { errorCode: "USER_INTERRUPT", errorMessage: "Interrupted by the user" };
 
 /** Runs a turn to its end; never rejects. The lock is the caller's to take and this function's to free. */
 export async function runTurn(live: Live, spec: TurnSpec): Promise<void> {

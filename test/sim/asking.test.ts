@@ -97,9 +97,7 @@ describe("questions, plans, to-dos", () => {
       expect((params.questions as Obj[]).map((question) => question.multiSelect)).toEqual([false, true]);
       expect(params.schema).toEqual({ toolName: "AskUserQuestion" });
       expect((sim.events("permission.resolved")[0]!.payload as Obj).decision).toBe("modify");
-      expect(result(sim).content).toBe(
-        'The person answered: "Which colour?"="Blue", "Which toppings?"="Nuts, Salt".',
-      );
+      expect(result(sim).content).toBe('Answers: "Which colour?"="Blue", "Which toppings?"="Nuts, Salt".');
     }));
 
   test("P12: a declined question is refused, and the turn goes on", () =>

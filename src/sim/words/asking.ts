@@ -49,7 +49,7 @@ export function questionTool(): ToolPlan {
     input: { questions: QUESTIONS },
     readOnly: true,
     scope: "none",
-    ask: { kind: "questions", risk: "low", reason: "Questions for the person" },
+    ask: { kind: "questions", risk: "low", reason: "The model wants to know something" },
     run: async (context) => ({ kind: "result", content: answerText(context.input) }),
   };
 }
@@ -57,7 +57,7 @@ export function questionTool(): ToolPlan {
 export function answerText(input: Obj): string {
   const answers = isObj(input.answers) ? input.answers : {};
   const said = Object.entries(answers).map(([question, answer]) => `"${question}"="${String(answer)}"`);
-  return `The person answered: ${said.join(", ")}.`;
+  return `Answers: ${said.join(", ")}.`;
 }
 
 /** Approval of a plan; with it plan mode ends. */
@@ -70,11 +70,11 @@ export function planTool(text: string): ToolPlan {
     },
     readOnly: true,
     scope: "session",
-    ask: { kind: "plan", risk: "low", reason: "Approval of the plan" },
+    ask: { kind: "plan", risk: "low", reason: "A plan waits for approval" },
     run: async (context) => {
       const { data } = context.live;
       if (data.planEnabled) switchPlan(context, false, data.modeBeforePlan);
-      return { kind: "result", content: "The plan is approved. Start with the work." };
+      return { kind: "result", content: "Approved; go ahead." };
     },
   };
 }
@@ -91,7 +91,7 @@ export function modeTool(): ToolPlan {
         data.modeBeforePlan = data.mode;
         switchPlan(context, true, "plan");
       }
-      return { kind: "result", content: "Plan mode is on." };
+      return { kind: "result", content: "From now on nothing is changed, only planned." };
     },
   };
 }
@@ -177,11 +177,11 @@ export interface Elicitation {
 }
 
 const DETAILS: Elicitation = {
-  message: "Some details are missing.",
+  message: "The shop wants to know more.",
   requestedSchema: {
     type: "object",
     properties: {
-      count: { type: "integer", title: "Pieces", description: "How many pieces?" },
+      count: { type: "integer", title: "Pieces", description: "How many shall it be?" },
       express: { type: "boolean", title: "Express" },
       depot: { type: "string", title: "Depot", enum: ["north", "south"], enumNames: ["North", "South"] },
       note: { type: "string", title: "Note" },
@@ -213,8 +213,11 @@ export function mcpOrder(serverName: string, input: Obj, elicitation: Elicitatio
           detail: { kind: "mcp", mcp: { serverName, toolName: "order" } },
         };
       }
-      if (answer.action === "decline") return { kind: "result", content: "The order was declined." };
-      return { kind: "error", error: { type: "TOOL_EXECUTION_FAILED", message: "The MCP tool gave up." } };
+      if (answer.action === "decline") return { kind: "result", content: "Nothing was ordered." };
+      return {
+        kind: "error",
+        error: { type: "TOOL_EXECUTION_FAILED", message: "The server took the question back." },
+      };
     },
   };
 }

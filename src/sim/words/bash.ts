@@ -22,7 +22,7 @@ export function bashAsk(live: Live, command: string): { ask?: AskPlan } {
     ask: {
       kind: "permission",
       risk: critical ? "critical" : "high",
-      reason: safe ? "Bash needs approval" : "The command may change files",
+      reason: safe ? "Bash needs approval" : "This command can change things",
       rule: { toolName: "Bash", ruleContent: command },
     },
   };

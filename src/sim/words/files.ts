@@ -83,7 +83,7 @@ export function editFile(path: string, oldString: string, newString: string): To
   }
   const where = oldString === "" ? -1 : before.lastIndexOf(oldString);
   if (where < 0) {
-    return failed("The text to replace was not found in the file.", {
+    return failed("The old text does not occur in this file.", {
       code: "8",
       detail: `file_path: ${path}`,
     });
