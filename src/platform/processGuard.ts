@@ -16,8 +16,8 @@ export const TREE_VARIABLE = "ZCODE_ACP_INTERNAL_TREE";
 export const WATCHDOG_NAME = "zcode-acp-watchdog";
 
 /**
- * Lines on descriptor 3: `m NONCE`, `+ PID BORN`, `- PID`, `q` (leave without killing). At the end of the
- * pipe, passes are made until eight in a row found nothing: a process that the bridge was just starting
+ * Lines on descriptor 3: `m NONCE`, `+ PID BORN`, `- PID`, `q` (leave without killing), `e` (as the pipe's end).
+ * At the end of the pipe, passes are made until eight in a row found nothing: a process that the bridge was just starting
  * shows its marker only after its exec. The first pass collects the whole tree before it kills anything,
  * because a parent's death hides its children.
  *
@@ -62,6 +62,7 @@ while read -r o i a; do
     +) if [ -z "$a" ]; then born "$i"; a=$b; fi; g="$g $i:$a";;
     -) n=; for e in $g; do [ "\${e%%:*}" = "$i" ] || n="$n $e"; done; g=$n;;
     q) exit 0;;
+    e) break;;
   esac
 done
 [ -n "$m" ] || exit 0
@@ -165,8 +166,7 @@ class ShellGuard implements Guard {
   close(): void {
     if (this.closed) return;
     this.closed = true;
-    // Without registered groups there may still be one being started: then the pipe's end decides.
-    if (this.groups.size === 0) this.tell("q");
+    this.tell(this.groups.size === 0 ? "q" : "e");
     this.watchdog = undefined;
   }
 
