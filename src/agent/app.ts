@@ -9,6 +9,7 @@ import { Client } from "../clients/client.ts";
 import type { Clients } from "../clients/clients.ts";
 import { errors } from "../errors/index.ts";
 import { type Language, t } from "../locale/index.ts";
+import type { Clock } from "../platform/clock.ts";
 import { isObj, list, type Obj, obj, str } from "../platform/json.ts";
 import type { Log } from "../platform/log.ts";
 import type { Conversation } from "../session/conversation.ts";
@@ -19,6 +20,7 @@ import { replayUpdates } from "../translate/history.ts";
 import { promptContent } from "./content.ts";
 import { failureError, requestError } from "./failures.ts";
 import { PromptLane } from "./lane.ts";
+import { LAST_ANSWERS_MS } from "./limits.ts";
 import { configOptions, currentMode, modeIds, modeState } from "./options.ts";
 import { rootPath } from "./paths.ts";
 
@@ -29,9 +31,18 @@ export interface AgentDeps {
   readonly log: Log;
   readonly language: Language;
   readonly version: string;
+  readonly clock: Clock;
   /** True where the simulator is the backend: nobody has to sign in. */
   readonly simulated: boolean;
   credentials(): Credentials;
+  /** Every request, answer and notification but updates, for the black box; size in characters. */
+  onFrame(
+    direction: "in" | "out",
+    what: string,
+    id: string | number | undefined,
+    session: string,
+    size: number,
+  ): void;
 }
 
 /** The one protocol version that is spoken. */
@@ -39,8 +50,8 @@ const PROTOCOL_VERSION = 1;
 const AUTH_METHOD = "zcode-credentials";
 
 export interface AgentConnection {
-  /** One message of the client. */
-  message(message: AnyMessage): void;
+  /** One message of the client, and its size in characters. */
+  message(message: AnyMessage, size: number): void;
   /** The client is gone. */
   end(): void;
   readonly closed: Promise<void>;
@@ -57,7 +68,21 @@ export function connectAgent(send: (message: string) => void, deps: AgentDeps): 
       connection.client.request(method, params, { cancellationSignal: signal, stopWaitingOnCancel: true }),
   });
   const surface = new Surface(client, deps);
-  const lane = new PromptLane(client, surface, send);
+  const lane = new PromptLane(client, surface, (id, message) => {
+    send(message);
+    deps.onFrame("out", "answer session/prompt", id, "", message.length);
+  });
+  const note = (direction: "in" | "out", sent: unknown, size: number) => {
+    const message = obj(sent);
+    const id = typeof message.id === "number" ? message.id : str(message.id);
+    deps.onFrame(
+      direction,
+      str(message.method) ?? "answer",
+      id,
+      str(obj(message.params).sessionId) ?? "",
+      size,
+    );
+  };
   let input!: ReadableStreamDefaultController<AnyMessage>;
   const readable = new ReadableStream<AnyMessage>({
     start(controller) {
@@ -66,16 +91,27 @@ export function connectAgent(send: (message: string) => void, deps: AgentDeps): 
   });
   const connection = agentApp(surface, lane).connect(
     sdkStream(readable, (message) => {
-      send(JSON.stringify(message));
+      const line = JSON.stringify(message);
+      send(line);
+      note("out", message, line.length);
       lane.sent(message);
     }),
   );
   deps.clients.add(client);
   return {
-    message: (message) => {
+    message: (message, size) => {
       if (!lane.take(message)) input.enqueue(message);
+      note("in", message, size);
     },
-    end: () => input.close(),
+    // What was asked before the end is still answered, where that takes no time.
+    end: () => {
+      const close = () => {
+        timer.cancel();
+        if (!connection.signal.aborted) input.close();
+      };
+      const timer = deps.clock.after(LAST_ANSWERS_MS, close);
+      void lane.answered().then(close);
+    },
     closed: connection.closed.then(() => deps.clients.remove(client)),
   };
 }

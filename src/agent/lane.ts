@@ -22,18 +22,19 @@ export interface LaneHandlers {
 export class PromptLane {
   /** Requests that the SDK has and has not answered. */
   private readonly withSdk = new Set<Id>();
+  private idleWaiters: (() => void)[] = [];
   /** Cancels that the SDK has and has not handed on. */
   private cancelsWithSdk = 0;
   /** What cancels each prompt that is being answered. */
   private readonly open = new Map<Id, () => void>();
 
   /**
-   * @param send sends one serialised message to the client.
+   * @param send sends the serialised answer of a request to the client.
    */
   constructor(
     private readonly client: Client,
     private readonly handlers: LaneHandlers,
-    private readonly send: (message: string) => void,
+    private readonly send: (id: Id, message: string) => void,
   ) {}
 
   /** @returns true where the message was taken; false where it is the SDK's. */
@@ -71,7 +72,16 @@ export class PromptLane {
 
   /** To be told of every message that the SDK sends. */
   sent(message: AnyMessage): void {
-    if (!("method" in message) && "id" in message) this.withSdk.delete(requestId(message.id) ?? "");
+    if ("method" in message || !("id" in message)) return;
+    this.withSdk.delete(requestId(message.id) ?? "");
+    if (this.withSdk.size > 0) return;
+    for (const wake of this.idleWaiters.splice(0)) wake();
+  }
+
+  /** Resolves when the SDK has answered every request that it was given. */
+  answered(): Promise<void> {
+    if (this.withSdk.size === 0) return Promise.resolve();
+    return new Promise((resolve) => this.idleWaiters.push(resolve));
   }
 
   /** To be told when the SDK has handed a `session/cancel` on. */
@@ -88,7 +98,7 @@ export class PromptLane {
       answer = { error: { code, message, ...(data === undefined ? {} : { data }) } };
     }
     this.open.delete(id);
-    this.send(JSON.stringify({ jsonrpc: "2.0", id, ...answer }));
+    this.send(id, JSON.stringify({ jsonrpc: "2.0", id, ...answer }));
   }
 }
 

@@ -49,6 +49,7 @@ export interface BackendDeps {
   /** Why headers were refused, as a sentence for the person. */
   refusal(reason: HeaderRefusal): string;
   onFrame?: RpcHooks["onFrame"];
+  onLine?: RpcHooks["onLine"];
 }
 
 /** Questions come to the client instead of answering themselves after five minutes. */
@@ -291,6 +292,7 @@ export class Backend {
         );
       },
       ...(this.deps.onFrame ? { onFrame: this.deps.onFrame } : {}),
+      ...(this.deps.onLine ? { onLine: this.deps.onLine } : {}),
     };
   }
 

@@ -57,6 +57,8 @@ export interface RpcHooks {
     session: string,
     size: number,
   ): void;
+  /** Every frame whole, where a person asked for a recording. */
+  onLine?(direction: "in" | "out", line: string): void;
 }
 
 export interface RequestOptions {
@@ -127,6 +129,7 @@ export class Rpc {
       this.hooks.onBadLine("not JSON", line.length);
       return;
     }
+    this.hooks.onLine?.("in", line);
     if (!isObj(frame)) {
       this.hooks.onBadLine(
         Array.isArray(frame) ? "an array" : `a bare ${frame === null ? "null" : typeof frame}`,
@@ -192,6 +195,7 @@ export class Rpc {
     if (this.closed) return;
     const line = JSON.stringify(frame);
     this.write(line);
+    this.hooks.onLine?.("out", line);
     this.hooks.onFrame?.("out", what, id, session, line.length);
   }
 }

@@ -15,6 +15,7 @@ import type { BlackBox } from "../platform/blackbox.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Log } from "../platform/log.ts";
 import type { Paths } from "../platform/paths.ts";
+import type { Recorder } from "../platform/recorder.ts";
 import { Sessions } from "../session/sessions.ts";
 import { AliasStore } from "../store/aliases.ts";
 import { credentialsStamp, readCredentials } from "../store/providers.ts";
@@ -34,6 +35,8 @@ export interface BridgeDeps {
   readonly rules: Clock;
   readonly log: Log;
   readonly blackbox: BlackBox;
+  /** There where a person asked for a recording of every frame. */
+  readonly recorder?: Recorder | undefined;
   /** New ids for placeholders and commands; random where none is given. */
   readonly newId?: () => string;
   /** Starts an app-server; `groupSpawner` for a real one. */
@@ -54,10 +57,12 @@ export interface Bridge {
 }
 
 export function createBridge(deps: BridgeDeps): Bridge {
-  const { config, log, clock } = deps;
+  const { config, log, clock, recorder } = deps;
   const language = config.language;
   const credentials = () => readCredentials(deps.paths.zcodeHome);
-  const clients = new Clients();
+  const clients = new Clients((what, session, size) =>
+    deps.blackbox.frame("client out", what, undefined, session, size),
+  );
   const backend: Backend = new Backend(
     {
       clock,
@@ -86,6 +91,7 @@ export function createBridge(deps: BridgeDeps): Bridge {
       refusal: (reason) => t(`headers.${reason}`, {}, language),
       onFrame: (direction, what, id, session, size) =>
         deps.blackbox.frame(direction, what, id, session, size),
+      ...(recorder ? { onLine: (direction, line) => recorder.frame("backend", direction, line) } : {}),
     },
     {
       event: (params) => sessions.event(params),
@@ -119,17 +125,30 @@ export function createBridge(deps: BridgeDeps): Bridge {
   let closing: Promise<void> | undefined;
   return {
     connect(transport) {
-      const connection = connectAgent((message) => transport.send(message), {
+      const send = (message: string) => {
+        transport.send(message);
+        recorder?.frame("client", "out", message);
+      };
+      const connection = connectAgent(send, {
         sessions,
         clients,
         backend,
         log,
         language,
         version: deps.version,
+        clock,
         simulated: config.backend === "sim",
         credentials,
+        onFrame: (direction, what, id, session, size) =>
+          deps.blackbox.frame(`client ${direction}`, what, id, session, size),
       });
-      transport.listen(connection);
+      transport.listen({
+        message: (message, line) => {
+          recorder?.frame("client", "in", line);
+          connection.message(message, line.length);
+        },
+        end: () => connection.end(),
+      });
       return { closed: connection.closed };
     },
     close() {

@@ -9,7 +9,8 @@ import type { Log } from "../platform/log.ts";
 
 /** Who takes the messages of a client. */
 export interface Receiver {
-  message(message: AnyMessage): void;
+  /** @param line the message as it came, without its newline. */
+  message(message: AnyMessage, line: string): void;
   /** No message follows. */
   end(): void;
 }
@@ -51,7 +52,7 @@ export function lineTransport(
         send(PARSE_ERROR);
         continue;
       }
-      receiver.message(message);
+      receiver.message(message, line);
     }
   };
   const read = async (receiver: Receiver) => {

@@ -13,6 +13,7 @@ import { type Clock, scaledClock, sleep, systemClock, withDeadline } from "../pl
 import { createLog } from "../platform/log.ts";
 import { resolvePaths } from "../platform/paths.ts";
 import { createGuard } from "../platform/process.ts";
+import { createRecorder } from "../platform/recorder.ts";
 import { LineWriter } from "../platform/writer.ts";
 import { programWords, VERSION } from "./program.ts";
 
@@ -35,6 +36,10 @@ export async function run(flags: StdioFlags): Promise<void> {
   for (const problem of config.problems)
     log.once(`config:${problem.code}:${problem.sentence}`, "warn", problem.sentence);
   const blackbox = createBlackBox({ dir: paths.stateDir, clock, name: `stdio-${process.pid}` });
+  const recorder =
+    config.record === undefined
+      ? undefined
+      : createRecorder({ dir: config.record, name: `stdio-${process.pid}`, clock, log });
   const bridge = createBridge({
     config,
     env,
@@ -46,6 +51,7 @@ export async function run(flags: StdioFlags): Promise<void> {
     rules: scaledClock(clock, config.timeScale),
     log,
     blackbox,
+    recorder,
     spawn: groupSpawner(createGuard(clock), safeCwd(paths.home), log),
   });
 

@@ -10,6 +10,9 @@ import { renderUpdate } from "./render.ts";
 export class Clients {
   private readonly attached = new Set<Client>();
 
+  /** @param onSent is told the kind of each update that leaves, its conversation and its size in characters. */
+  constructor(private readonly onSent: (kind: string, id: string, size: number) => void = () => {}) {}
+
   add(client: Client): void {
     this.attached.add(client);
   }
@@ -31,7 +34,9 @@ export class Clients {
       let body: string | undefined;
       if (client.style.terminal) body = terminal ??= renderUpdate(update, client.style);
       else body = fenced ??= renderUpdate(update, client.style);
-      if (body !== undefined) client.outlet.send(`${client.updateHead(id)}${body}}}`);
+      if (body === undefined) continue;
+      client.outlet.send(`${client.updateHead(id)}${body}}}`);
+      this.onSent(update.kind, id, body.length);
     }
   }
 

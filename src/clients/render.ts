@@ -90,7 +90,7 @@ function renderTool(update: Extract<Update, { kind: "tool" }>, style: Style): st
         title: card.title,
         content: terminal ? [terminalContent(card), ...failureContent(card)] : cardContent(card),
         ...(card.locations.length > 0 ? { locations: card.locations } : {}),
-        ...(card.exitCode === undefined ? {} : { rawOutput: { exitCode: card.exitCode } }),
+        ...(card.exitCode ? { rawOutput: { exitCode: card.exitCode } } : {}),
         _meta: {
           ...cardMeta(card),
           ...(terminal

@@ -146,7 +146,7 @@ export function testBridge(options: { env?: Record<string, string>; rules?: Cloc
     },
     client() {
       let receiver!: Receiver;
-      const client = new PlainClient((line) => receiver.message(JSON.parse(line) as AnyMessage));
+      const client = new PlainClient((line) => receiver.message(JSON.parse(line) as AnyMessage, line));
       const connection = bridge.connect({
         listen(given) {
           receiver = given;

@@ -1,0 +1,4 @@
+/** Deadlines of this room, milliseconds of real time. */
+
+/** After the end of a client's input, how long its open requests may take to be answered. */
+export const LAST_ANSWERS_MS = 100;
