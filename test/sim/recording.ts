@@ -9,7 +9,7 @@ import { emptyUsage, isObj, type Obj, type StoredSession, type StoreMessage } fr
 
 import { type Events, toolOf } from "./recordedTools.ts";
 
-export const FRAMES = join(import.meta.dir, "frames");
+export const FRAMES = join(import.meta.dir, "..", "frames");
 
 export interface Entry {
   dir: "in" | "out";

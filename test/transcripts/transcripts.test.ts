@@ -1,5 +1,5 @@
 /**
- * Backend frames in, ACP frames out. `frames/` holds recordings, `expected/` what two clients must be sent for
+ * Backend frames in, ACP frames out. `../frames/` holds recordings, `expected/` what two clients must be sent for
  * them. `ZCODE_ACP_UPDATE_TRANSCRIPTS=1 npm test` writes the expectations anew; review them as a diff.
  */
 
@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { play } from "./player.ts";
 
 const here = import.meta.dir;
-const frames = join(here, "frames");
+const frames = join(here, "..", "frames");
 const update = process.env.ZCODE_ACP_UPDATE_TRANSCRIPTS === "1";
 
 /** Recordings that hold a conversation; the others show requests that a bridge sends elsewhere or not at all. */
