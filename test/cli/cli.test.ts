@@ -1,0 +1,239 @@
+/** The built file, as a person or an editor starts it, in an empty home. */
+import { beforeAll, describe, expect, test } from "bun:test";
+import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { tempDir } from "../support/temp.ts";
+
+const FILE = join(import.meta.dir, "../../dist/zcode-acp");
+
+beforeAll(() => {
+  if (!existsSync(FILE))
+    throw new Error("dist/zcode-acp is not built; `npm test` and `npm run build` do that");
+});
+
+interface Outcome {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+interface Machine {
+  readonly home: string;
+  run(args: string[], env?: Record<string, string>, stdin?: string): Promise<Outcome>;
+  /** Writes a file below the home directory. */
+  put(path: string, text: string, mode?: number): string;
+}
+
+function machine(): Machine {
+  const home = tempDir("cli");
+  return {
+    home,
+    put(path, text, mode = 0o644) {
+      const full = join(home, path);
+      mkdirSync(dirname(full), { recursive: true });
+      writeFileSync(full, text);
+      chmodSync(full, mode);
+      return full;
+    },
+    async run(args, env = {}, stdin = "") {
+      const child = Bun.spawn([FILE, ...args], {
+        cwd: home,
+        env: { HOME: home, PATH: "/usr/bin:/bin", NO_COLOR: "1", ...env },
+        stdin: new Blob([stdin]),
+        stdout: "pipe",
+        stderr: "pipe",
+      });
+      const [out, err] = await Promise.all([
+        new Response(child.stdout).text(),
+        new Response(child.stderr).text(),
+      ]);
+      return { code: await child.exited, out, err };
+    },
+  };
+}
+
+/** A ZCode that prints `version`, and whose sign-in prints its words and ends with 7. */
+const fakeZCode = (version: string) => `#!/bin/sh
+case $1 in
+  --version) echo "zcode ${version}";;
+  login) echo "signing in: $*"; exit 7;;
+  *) exit 9;;
+esac
+`;
+
+describe("version and help", () => {
+  test("the version, for people and for programs", async () => {
+    const { run } = machine();
+    const plain = await run(["--version"]);
+    expect(plain.out).toMatch(/^zcode-acp \d+\.\d+\.\d+ \((?:[0-9a-f]+\+?|unknown)\)\n$/);
+    expect([plain.code, plain.err]).toEqual([0, ""]);
+    const json = JSON.parse((await run(["--version", "--json"])).out);
+    expect(Object.keys(json)).toEqual(["name", "version", "commit", "platform", "arch", "bun"]);
+    expect(plain.out).toContain(json.version);
+  });
+
+  test("help lists every command, and each command that exists explains itself", async () => {
+    const { run } = machine();
+    const all = await run(["--help"]);
+    expect(all.code).toBe(0);
+    for (const name of ["stdio", "serve", "hub", "quota", "chat", "sim", "doctor", "login"]) {
+      expect(all.out).toMatch(new RegExp(`^ {2}${name} `, "m"));
+    }
+    for (const name of ["stdio", "sim", "doctor", "login"]) {
+      const { code, out } = await run([name, "--help"]);
+      expect([name, code]).toEqual([name, 0]);
+      expect(out).toContain("USAGE");
+      // No colours into a pipe.
+      expect(out).not.toMatch(/\u001b/);
+    }
+    expect((await run(["stdio", "--help"])).out).toContain("--backend");
+  });
+
+  test("it leaves nothing in the home", async () => {
+    const { run, home } = machine();
+    await run(["--version"]);
+    await run(["--help"]);
+    await run(["doctor"]);
+    expect(readdirSync(home)).toEqual([]);
+  });
+});
+
+describe("what does not exist", () => {
+  test("is refused with the nearest that does, and 2", async () => {
+    const { run } = machine();
+    for (const [args, nearest, code] of [
+      [["dcotor"], "doctor", "ZACP-403"],
+      [["STDIO"], "stdio", "ZACP-403"],
+      [["constructor"], "doctor", "ZACP-403"],
+      [["--hlep"], "--help", "ZACP-404"],
+      [["--version", "--jsn"], "--json", "ZACP-404"],
+      [["stdio", "--bakend", "sim"], "--backend", "ZACP-404"],
+      [["stdio", "--bakend=sim"], "--backend", "ZACP-404"],
+      [["doctor", "--jsno"], "--json", "ZACP-404"],
+      [["sim", "--reoder"], "--reorder", "ZACP-404"],
+      [["stdio", "--backend", "simm"], "auto or sim", "ZACP-406"],
+      [["stdio", "--backend"], "auto or sim", "ZACP-406"],
+    ] as const) {
+      const outcome = await run([...args]);
+      expect([args, outcome.code, outcome.out]).toEqual([args, 2, ""]);
+      expect(outcome.err).toContain(nearest);
+      expect(outcome.err).toContain(code);
+    }
+  });
+
+  test("commands of later releases say so, and 1", async () => {
+    const { run } = machine();
+    for (const name of ["serve", "hub", "quota", "chat"]) {
+      const outcome = await run([name, "--port", "1"]);
+      expect([outcome.code, outcome.out]).toEqual([1, ""]);
+      expect(outcome.err).toContain("not in this release yet");
+    }
+  });
+});
+
+describe("stdio", () => {
+  test("A9 is what runs without a command and with a pipe on stdin, with the same answers", async () => {
+    const { run } = machine();
+    const initialize = {
+      jsonrpc: "2.0",
+      id: 1,
+      method: "initialize",
+      params: { protocolVersion: 1, clientCapabilities: {} },
+    };
+    const line = `${JSON.stringify(initialize)}\n`;
+    const outcomes = await Promise.all([
+      run([], {}, line),
+      run(["stdio"], {}, line),
+      run(["stdio", "--backend", "sim"], {}, line),
+      run(["stdio", "--backend=sim"], {}, line),
+    ]);
+    for (const { code, out, err } of outcomes) {
+      expect([code, err]).toEqual([0, ""]);
+      expect(JSON.parse(out.trim())).toMatchObject({ id: 1, result: { protocolVersion: 1 } });
+    }
+  });
+});
+
+/** The file itself is the fault; no variable is needed. */
+const planted = (_path: string): Record<string, string> => ({});
+
+describe("doctor", () => {
+  test("D5 names what is missing and its mend, and exits with 1", async () => {
+    const { run } = machine();
+    const text = await run(["doctor"]);
+    expect([text.code, text.err]).toEqual([1, ""]);
+    expect(text.out).toContain("ZCODE_BIN");
+    const json = await run(["doctor", "--json"]);
+    const report = JSON.parse(json.out);
+    expect(json.code).toBe(1);
+    expect(Object.keys(report)).toEqual(["v", "ok", "version", "commit", "checks"]);
+    expect(report).toMatchObject({ v: 1, ok: false });
+    const problems = report.checks.filter((check: { status: string }) => check.status === "problem");
+    expect(problems.map((check: { id: string }) => check.id)).toEqual(["backend", "credentials"]);
+    for (const problem of problems) expect(problem.mend.length).toBeGreaterThan(10);
+  });
+
+  test("D5 is content with a machine that has everything, and with the simulator", async () => {
+    const { run, put } = machine();
+    const bin = put("bin/zcode", fakeZCode("0.16.9"), 0o755);
+    put(
+      ".zcode/v2/config.json",
+      JSON.stringify({ provider: { mine: { options: { apiKey: "HUSH-1" }, models: {} } } }),
+    );
+    for (const env of [
+      { ZCODE_BIN: bin },
+      { PATH: `${dirname(bin)}:/usr/bin:/bin` },
+      { ZCODE_ACP_BACKEND: "sim" },
+    ]) {
+      const { code, out, err } = await run(["doctor", "--json"], env);
+      expect([code, err, JSON.parse(out).ok]).toEqual([0, "", true]);
+      expect(out).not.toContain("HUSH-1");
+    }
+    expect((await run(["doctor"], { ZCODE_BIN: bin })).out).toContain("0.16.9");
+  });
+
+  test("D5 finds each planted fault", async () => {
+    const faults: [string, string, (m: Machine) => Record<string, string>][] = [
+      ["backend", "ZACP-102", (m) => ({ ZCODE_BIN: m.put("zcode", fakeZCode("0.14.7"), 0o755) })],
+      ["backend", "ZACP-101", () => ({ ZCODE_BIN: "/nowhere/zcode" })],
+      ["config", "ZACP-401", () => ({ ZCODE_ACP_BACKEND: "fast" })],
+      ["config", "ZACP-405", (m) => planted(m.put(".config/zcode-acp/config.json", "{"))],
+      ["credentials", "ZACP-302", (m) => planted(m.put(".zcode/v2/config.json", "[]"))],
+      ["backend", "undefined", (m) => ({ ZCODE_BIN: m.put("zcode", "#!/bin/sh\nexit 1\n", 0o755) })],
+      ["state", "undefined", (m) => ({ XDG_STATE_HOME: m.put("file", "") })],
+    ];
+    for (const [id, code, plant] of faults) {
+      const here = machine();
+      const outcome = await here.run(["doctor", "--json"], plant(here));
+      const found = JSON.parse(outcome.out).checks.filter(
+        (check: { id: string; status: string; code?: string }) =>
+          check.id === id && check.status === "problem" && String(check.code) === code,
+      );
+      expect([id, code, outcome.code, found.length]).toEqual([id, code, 1, 1]);
+      expect(found[0].mend.length).toBeGreaterThan(10);
+    }
+  });
+});
+
+describe("login", () => {
+  test("runs ZCode's own sign-in here and passes its exit code on, also as `stdio login`", async () => {
+    const { run, put } = machine();
+    const bin = put("zcode", fakeZCode("0.16.9"), 0o755);
+    for (const words of [["login"], ["stdio", "login"]]) {
+      const { code, out } = await run(words, { ZCODE_BIN: bin });
+      expect([code, out]).toEqual([7, "signing in: login\n"]);
+    }
+  });
+
+  test("without ZCode says how to sign in, and 1", async () => {
+    const { run } = machine();
+    const { code, out, err } = await run(["login"]);
+    expect([code, out !== ""]).toEqual([1, true]);
+    expect(err).toContain("ZACP-101");
+  });
+
+  test("with the simulator there is nothing to do", async () => {
+    const { run } = machine();
+    expect((await run(["login"], { ZCODE_ACP_BACKEND: "sim" })).code).toBe(0);
+  });
+});
