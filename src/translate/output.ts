@@ -6,6 +6,8 @@
 /** The most of a command's output that is kept for clients that redraw it whole, in characters. */
 export const OUTPUT_CHARS = 256 * 1024;
 
+const LINE_END = /\r?\n/;
+
 /** What `next` adds to `seen`, both tails of the same growing text. */
 export function appendedTail(seen: string, next: string): string {
   if (next === "" || next === seen) return "";
@@ -42,11 +44,13 @@ export function finalRemainder(shown: string, content: string): string {
   const seen = shown.trimEnd();
   const whole = body.trimEnd();
   if (seen === whole || seen.endsWith(whole)) return "";
+  if (body.startsWith(shown)) return body.slice(shown.length);
   if (whole.startsWith(seen))
     return body.slice(seen.length).replace(/^\r?\n/, shown.endsWith("\n") ? "" : "\n");
   const counts = new Map<string, number>();
-  for (const line of shown.split("\n")) counts.set(line, (counts.get(line) ?? 0) + 1);
-  const missing = whole.split("\n").filter((line) => {
+  // The result may have lost the carriage returns that the tails still had.
+  for (const line of shown.split(LINE_END)) counts.set(line, (counts.get(line) ?? 0) + 1);
+  const missing = whole.split(LINE_END).filter((line) => {
     const left = counts.get(line) ?? 0;
     if (left > 0) counts.set(line, left - 1);
     return left === 0 && line.trim() !== "";

@@ -1,5 +1,12 @@
 import { expect, test } from "bun:test";
-import { type Clock, DeadlineError, scaledClock, sleep, systemClock, withDeadline } from "../../src/platform/clock.ts";
+import {
+  type Clock,
+  DeadlineError,
+  scaledClock,
+  sleep,
+  systemClock,
+  withDeadline,
+} from "../../src/platform/clock.ts";
 
 /** Time that moves when the test says so. */
 class ManualClock implements Clock {

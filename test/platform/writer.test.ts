@@ -135,9 +135,9 @@ for (const eager of [false, true]) {
           await ticks();
         }
       }
-      for (let i = 0; i < 200 && sink.blocked; i++) {
-        sink.drain();
+      for (let i = 0; i < 200 && (sink.blocked || writer.pending > 0); i++) {
         await ticks();
+        sink.drain();
       }
       await writer.idle();
       expect(errors).toHaveLength(failed ? 1 : 0);
