@@ -7,9 +7,11 @@ import { bool, list, num, type Obj, obj, str, text } from "../platform/json.ts";
 import { appendedTail, finalRemainder, OUTPUT_CHARS } from "./output.ts";
 import { displayDiffs, resultFiles, viewTool } from "./tools.ts";
 import type { PlanEntry, SubagentResult, ToolCard, Update } from "./updates.ts";
+import { tokens } from "./usage.ts";
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
-type Card = Mutable<ToolCard> & { stdout: string; stderr: string };
+/** `launched`: its command was moved to the background, and ends with its task instead of its turn. */
+type Card = Mutable<ToolCard> & { stdout: string; stderr: string; launched: boolean };
 
 export interface TranslateState {
   readonly cwd: string;
@@ -56,7 +58,7 @@ export function closeOpenCards(state: TranslateState): Update[] {
   const updates: Update[] = [];
   state.calls.clear();
   for (const [id, card] of state.cards) {
-    if (card.background && isOpen(card)) continue;
+    if (card.launched && isOpen(card)) continue;
     if (isOpen(card)) updates.push(close(card, "failed"));
     state.cards.delete(id);
   }
@@ -75,7 +77,10 @@ export function ensureCard(
 ): { card: ToolCard; updates: Update[] } {
   const known = state.cards.get(id);
   if (known)
-    return { card: known, updates: known.rawInput === undefined ? refresh(state, known, input) : [] };
+    return {
+      card: known,
+      updates: known.rawInput === undefined && isOpen(known) ? refresh(state, known, input) : [],
+    };
   const card = open(state, id, name, input, undefined);
   return { card, updates: [{ kind: "tool", change: "opened", card }] };
 }
@@ -128,7 +133,8 @@ function tool(state: TranslateState, payload: Obj): Update[] {
     }
     const input = payload.input === undefined ? (call?.input ?? {}) : obj(payload.input);
     card = open(state, id, name, input, text(payload.parentToolCallId));
-    updates.push({ kind: "tool", change: "opened", card });
+    // A copy: where its result is the first that is heard of a call, the card is closed before this is drawn.
+    updates.push({ kind: "tool", change: "opened", card: { ...card } });
   }
   state.calls.delete(id);
   if (!isOpen(card)) return updates;
@@ -182,6 +188,7 @@ function open(
     background: bool(input.run_in_background) ?? false,
     stdout: "",
     stderr: "",
+    launched: false,
   };
   state.cards.set(id, card);
   return card;
@@ -212,21 +219,29 @@ function append(card: Card, appended: string): Update {
   return { kind: "tool", change: "output", card, appended, soFar: card.output };
 }
 
+/** Ends of a command that are no exit, whatever the result says of its success. */
+const BROKEN_OFF = new Set(["timed_out", "cancelled", "spawn_error", "lost"]);
+
 function result(state: TranslateState, card: Card, value: Obj): Update[] {
   const updates: Update[] = [];
   const content = resultText(value.content);
   const perf = obj(value.perf);
   const command = obj(obj(perf.detail).command);
-  const failed = value.success === false;
+  const status = str(command.status) ?? "";
+  const failed = value.success === false || (card.command && BROKEN_OFF.has(status));
   if (card.command) {
-    const background = card.background && command.status !== "completed" && command.status !== "failed";
     const rest = finalRemainder(card.output, content);
     if (rest !== "") updates.push(append(card, rest));
-    card.exitCode = num(command.exitCode) ?? num(perf.exitCode) ?? exitCodeIn(content);
-    if (background && !failed) {
+    if (
+      !failed &&
+      (status === "backgrounded" || (card.background && status !== "completed" && status !== "failed"))
+    ) {
       // The launch is over, the command is not: its card stays open until the task ends.
+      card.background = true;
+      card.launched = true;
       return updates;
     }
+    card.exitCode = num(command.exitCode) ?? num(perf.exitCode) ?? exitCodeIn(content);
     if (card.exitCode === undefined) card.exitCode = failed ? 1 : 0;
     updates.push(close(card, failed || card.exitCode !== 0 ? "failed" : "completed"));
     return updates;
@@ -310,9 +325,10 @@ function exitCodeIn(content: string): number | undefined {
 }
 
 function subagentResult(content: string): { body: string; subagent: SubagentResult | undefined } {
-  const id = /^agentId: (\S+)/m.exec(content);
+  // The last one: the sub-agent's own words may look like it.
+  const id = [...content.matchAll(/^agentId: (\S+)/gm)].at(-1);
   if (!id?.[1]) return { body: content, subagent: undefined };
-  const lines = content.replace(/<\/?usage>/g, "\n");
+  const lines = content.slice(id.index).replace(/<\/?usage>/g, "\n");
   const number = (name: string) => {
     const match = new RegExp(`^${name}: (\\d+)`, "m").exec(lines);
     return match ? Number(match[1]) : undefined;
@@ -333,8 +349,7 @@ function subagentResult(content: string): { body: string; subagent: SubagentResu
 
 function sessionUpdated(state: TranslateState, payload: Obj): Update[] {
   if (payload.taskId !== undefined) return [];
-  const window = num(payload.contextWindow);
-  if (window !== undefined && window > 0) state.contextWindow = window;
+  state.contextWindow = tokens(payload.contextWindow) || state.contextWindow;
   const source = str(payload.querySource);
   const updates: Update[] = [];
   // Titles and compaction make model requests of their own, which say nothing of this conversation's context.
@@ -351,20 +366,21 @@ function sessionUpdated(state: TranslateState, payload: Obj): Update[] {
 }
 
 function turnUsage(state: TranslateState, payload: Obj): Update[] {
-  const window = num(obj(payload.usage).contextWindow);
-  if (window !== undefined && window > 0) state.contextWindow = window;
+  state.contextWindow = tokens(obj(payload.usage).contextWindow) || state.contextWindow;
   return [];
 }
 
 function usage(state: TranslateState, value: Obj): Update[] {
-  const used = num(value.totalTokens) ?? (num(value.inputTokens) ?? 0) + (num(value.outputTokens) ?? 0);
+  const used =
+    tokens(value.totalTokens) ?? (tokens(value.inputTokens) ?? 0) + (tokens(value.outputTokens) ?? 0);
   return contextUsage(state, used, undefined);
 }
 
 /** A usage update for `used` tokens, or nothing where the window is not known or nothing changed. */
 export function contextUsage(state: TranslateState, used: number, size: number | undefined): Update[] {
-  if (size !== undefined && size > 0) state.contextWindow = size;
-  if (state.contextWindow <= 0 || used <= 0 || used === state.lastUsed) return [];
-  state.lastUsed = used;
-  return [{ kind: "usage", used, size: state.contextWindow }];
+  state.contextWindow = tokens(size) || state.contextWindow;
+  const count = tokens(used) ?? 0;
+  if (state.contextWindow === 0 || count === 0 || count === state.lastUsed) return [];
+  state.lastUsed = count;
+  return [{ kind: "usage", used: count, size: state.contextWindow }];
 }

@@ -21,16 +21,25 @@ export interface TurnUsage {
   readonly meta: Obj;
 }
 
+/**
+ * A count as the protocol takes it, a whole number from 0 up: clients refuse the whole message for any other.
+ * @returns undefined for what is no finite number.
+ */
+export function tokens(value: unknown): number | undefined {
+  const count = num(value);
+  return count === undefined ? undefined : Math.min(Math.max(0, Math.round(count)), Number.MAX_SAFE_INTEGER);
+}
+
 /** @param value `turn.completed.usage`; undefined where no model call reported any. */
 export function turnUsage(value: unknown): TurnUsage | undefined {
   const usage = obj(value);
-  const input = num(usage.inputTokens);
-  const output = num(usage.outputTokens);
-  const total = num(usage.totalTokens);
+  const input = tokens(usage.inputTokens);
+  const output = tokens(usage.outputTokens);
+  const total = tokens(usage.totalTokens);
   if (input === undefined && output === undefined && total === undefined) return undefined;
-  const read = num(usage.cacheReadTokens);
-  const write = num(usage.cacheWriteTokens);
-  const thought = num(usage.reasoningTokens);
+  const read = tokens(usage.cacheReadTokens);
+  const write = tokens(usage.cacheWriteTokens);
+  const thought = tokens(usage.reasoningTokens);
   const raw = input ?? 0;
   const inputTokens = Math.max(0, raw - (read ?? 0) - (write ?? 0));
   const meta: Record<string, unknown> = {};
@@ -45,7 +54,7 @@ export function turnUsage(value: unknown): TurnUsage | undefined {
     usage: {
       inputTokens,
       outputTokens: output ?? 0,
-      totalTokens: total ?? raw + (output ?? 0),
+      totalTokens: total ?? tokens(raw + (output ?? 0)) ?? 0,
       ...(read === undefined ? {} : { cachedReadTokens: read }),
       ...(write === undefined ? {} : { cachedWriteTokens: write }),
       ...(thought === undefined ? {} : { thoughtTokens: thought }),
