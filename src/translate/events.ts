@@ -219,8 +219,14 @@ function append(card: Card, appended: string): Update {
   return { kind: "tool", change: "output", card, appended, soFar: card.output };
 }
 
-/** Ends of a command that are no exit, whatever the result says of its success. */
-const BROKEN_OFF = new Set(["timed_out", "cancelled", "spawn_error", "lost"]);
+/** Ends of a command that are no success, whatever else its result says. */
+export const BROKEN_OFF: ReadonlySet<string> = new Set([
+  "failed",
+  "timed_out",
+  "cancelled",
+  "spawn_error",
+  "lost",
+]);
 
 function result(state: TranslateState, card: Card, value: Obj): Update[] {
   const updates: Update[] = [];
@@ -232,10 +238,7 @@ function result(state: TranslateState, card: Card, value: Obj): Update[] {
   if (card.command) {
     const rest = finalRemainder(card.output, content);
     if (rest !== "") updates.push(append(card, rest));
-    if (
-      !failed &&
-      (status === "backgrounded" || (card.background && status !== "completed" && status !== "failed"))
-    ) {
+    if (!failed && (status === "backgrounded" || (card.background && status !== "completed"))) {
       // The launch is over, the command is not: its card stays open until the task ends.
       card.background = true;
       card.launched = true;

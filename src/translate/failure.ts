@@ -45,22 +45,36 @@ const NETWORK = new Set(
 const AUTH = new Set(
   "auth_failed provider_not_configured model_request_auth_missing 401 403 1006".split(" "),
 );
-const CONTEXT = new Set("model_context_exceeded context_exceeded 1261".split(" "));
-const MODEL = new Set(
-  "CONFIGURATION_ERROR invalid_model_selection model_config_missing provider_not_found model_not_found".split(
+const CONTEXT = new Set(
+  "model_context_exceeded context_exceeded 1261 MEDIA_BUDGET_CURRENT_IMAGE_TOO_LARGE MEDIA_BUDGET_CURRENT_VIDEO_TOO_LARGE MEDIA_BUDGET_CURRENT_ATTACHMENT_TOO_LARGE".split(
     " ",
   ),
 );
+const MODEL = new Set(
+  "CONFIGURATION_ERROR ZCODE_RUNTIME_MODEL_UNAVAILABLE ModelProtocolError invalid_model_selection model_config_missing provider_not_found model_not_found".split(
+    " ",
+  ),
+);
+/** Families of codes whose members differ between providers. */
+const LIMITS = /^(?:organization|project)_\w*(?:spend|usage)\w*/;
+const SERVER_STATUS = /^5\d\d$/;
+/** Older builds say that a prompt is running with a number that is a quota's elsewhere. */
+const BUSY = "prompt is running";
 
 /** @param error `turn.failed.error`, or an RPC error's `{code, message, data}`. */
 export function turnFailure(error: unknown): TurnFailure {
   const signs = [...signsOf(obj(error), 0)];
   const message =
-    text(obj(error).message) ?? text(obj(error).underlyingErrorMessage) ?? text(error) ?? "The turn failed.";
+    text(obj(error).message) ??
+    text(obj(error).underlyingErrorMessage) ??
+    text(obj(obj(error).cause).message) ??
+    text(error) ??
+    "The turn failed.";
+  if (message === BUSY) return { kind: "other", message };
   const has = (set: ReadonlySet<string>) => signs.some((sign) => set.has(sign));
   const kind: FailureKind = signs.includes("3007")
     ? "captcha"
-    : has(QUOTA)
+    : has(QUOTA) || signs.some((sign) => LIMITS.test(sign))
       ? "quota"
       : has(AUTH) || /missing an API key/i.test(message)
         ? "auth"
@@ -68,11 +82,11 @@ export function turnFailure(error: unknown): TurnFailure {
           ? "context"
           : has(RATE)
             ? "rate"
-            : has(OVERLOADED)
+            : has(OVERLOADED) || signs.some((sign) => SERVER_STATUS.test(sign))
               ? "overloaded"
               : has(NETWORK) || /^Network connection failed/.test(message)
                 ? "network"
-                : has(MODEL)
+                : has(MODEL) || message.startsWith("Provider Registry 中不存在")
                   ? "model"
                   : "other";
   return { kind, message };
@@ -84,6 +98,7 @@ function* signsOf(error: Obj, depth: number): Generator<string> {
   for (const value of [
     error.code,
     error.type,
+    error.name,
     attribution.reason,
     attribution.statusCode,
     attribution.providerErrorCode,

@@ -5,6 +5,7 @@
 
 import { list, num, type Obj, obj, str, text } from "../platform/json.ts";
 import {
+  BROKEN_OFF,
   closeOpenCards,
   newTranslateState,
   type TranslateState,
@@ -13,7 +14,12 @@ import {
 } from "./events.ts";
 import type { Update } from "./updates.ts";
 
-const REMINDER = /\n*<system-reminder>[\s\S]*?<\/system-reminder>\n*/g;
+/** What the agent's runtime put among a person's words: reminders anywhere, notices of tasks on lines of their own. */
+const REMINDER =
+  /\n*(?:<system-reminder>[\s\S]*?<\/system-reminder>|^<task-notification>[\s\S]*?<\/task-notification>$)\n*/gm;
+/** Texts that stand in a person's place and are none of theirs: hand-overs and rewritten tool calls. */
+const PLUMBING =
+  /^(?:This session is being continued from a previous conversation\b|Called the \S+ tool with the following input\b)/;
 
 /**
  * Updates in order, each to be rendered before the next is taken: a card is one object that changes as it goes.
@@ -21,6 +27,7 @@ const REMINDER = /\n*<system-reminder>[\s\S]*?<\/system-reminder>\n*/g;
  */
 export function* replayUpdates(messages: readonly unknown[], cwd: string): Generator<Update> {
   const state = newTranslateState(cwd);
+  const drawn = new Set<string>();
   for (const { info, parts } of latestById(messages)) {
     if (isHidden(info)) continue;
     const id = messageIdOf(info);
@@ -28,7 +35,7 @@ export function* replayUpdates(messages: readonly unknown[], cwd: string): Gener
       const said = userText(parts);
       if (said !== "") yield { kind: "text", role: "user", messageId: id, text: said };
     } else {
-      for (const part of parts) yield* assistantPart(state, part, id);
+      for (const part of parts) yield* assistantPart(state, part, id, drawn);
       yield* closeOpenCards(state);
     }
   }
@@ -70,11 +77,16 @@ function userText(parts: readonly Obj[]): string {
   return parts
     .filter((part) => part.type === "text" && part.synthetic !== true)
     .map((part) => (str(part.text) ?? "").replace(REMINDER, "\n").trim())
-    .filter((words) => words !== "")
+    .filter((words) => words !== "" && !PLUMBING.test(words))
     .join("\n");
 }
 
-function* assistantPart(state: TranslateState, part: Obj, messageId: string | undefined): Generator<Update> {
+function* assistantPart(
+  state: TranslateState,
+  part: Obj,
+  messageId: string | undefined,
+  drawn: Set<string>,
+): Generator<Update> {
   switch (part.type) {
     case "text": {
       const words = text(part.text);
@@ -88,33 +100,42 @@ function* assistantPart(state: TranslateState, part: Obj, messageId: string | un
       return;
     }
     case "tool":
-      yield* toolPart(state, part);
+      yield* toolPart(state, part, drawn);
   }
 }
 
 /** A stored tool part goes the way of its live events, so that both look alike. */
-function* toolPart(state: TranslateState, part: Obj): Generator<Update> {
+function* toolPart(state: TranslateState, part: Obj, drawn: Set<string>): Generator<Update> {
   const toolCallId = text(part.callID) ?? text(part.callId) ?? text(part.partId) ?? text(part.id);
   const toolName = text(part.tool);
-  if (toolCallId === undefined || toolName === undefined) return;
+  if (toolCallId === undefined || toolName === undefined || drawn.has(toolCallId)) return;
+  drawn.add(toolCallId);
   const stored = obj(part.state);
   const metadata = { ...obj(part.metadata), ...obj(stored.metadata) };
   const head = { toolCallId, toolName };
   yield* translateEvent(state, "tool.updated", { ...head, kind: "scheduled", input: stored.input });
   if (stored.status === "completed") {
-    const perf = metadata.perf ?? stored.perf;
+    const perf = obj(metadata.perf ?? stored.perf);
+    const detail = obj(perf.detail);
+    const command = obj(detail.command);
     const result = {
       success: true,
       content: str(stored.output) ?? "",
-      ...(perf === undefined ? {} : { perf }),
+      perf: {
+        ...perf,
+        exitCode: num(metadata.exitCode) ?? perf.exitCode,
+        // A replay leaves no card open: a command in the background is shown as far as its launch.
+        detail: { ...detail, command: { ...command, status: endOf(command.status) } },
+      },
       ...(metadata.display === undefined ? {} : { display: metadata.display }),
-      ...(num(metadata.exitCode) === undefined
-        ? {}
-        : { perf: { ...obj(perf), exitCode: metadata.exitCode } }),
     };
     yield* translateEvent(state, "tool.updated", { ...head, kind: "result", result });
   } else if (stored.status === "error") {
     const error = { message: str(stored.error) ?? str(stored.output) ?? "" };
     yield* translateEvent(state, "tool.updated", { ...head, kind: "error", error });
   }
+}
+
+function endOf(status: unknown): string {
+  return BROKEN_OFF.has(str(status) ?? "") ? (status as string) : "completed";
 }

@@ -508,7 +508,7 @@ describe("tools", () => {
     expect(s.card("c1")).toMatchObject({ exitCode, status: exitCode === 0 ? "completed" : "failed" });
   });
 
-  test.each(["timed_out", "cancelled", "spawn_error"])(
+  test.each(["failed", "timed_out", "cancelled", "spawn_error"])(
     "P7 a command that ended as %s has failed, whatever else is said",
     (status) => {
       const result = { content: "", perf: { detail: { command: { status } } } };

@@ -59,7 +59,9 @@ export class Watcher {
 
   private tool(update: Extract<Update, { kind: "tool" }>): void {
     const { card } = update;
-    this.log.push(`${update.change} ${card.id} ${card.status}`);
+    this.log.push(
+      update.change === "output" ? `output ${card.id}` : `${update.change} ${card.id} ${card.status}`,
+    );
     const seen = this.cards.get(card.id);
     if (update.change === "opened") {
       expect(["pending", "in_progress"]).toContain(card.status);

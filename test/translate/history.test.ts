@@ -1,0 +1,344 @@
+import { describe, expect, test } from "bun:test";
+import type { Obj } from "../../src/platform/json.ts";
+import { replayUpdates } from "../../src/translate/history.ts";
+import type { Update } from "../../src/translate/updates.ts";
+import { eachSeed, type Random, someText, someValue, WRONG_VALUES } from "../support/random.ts";
+import { Watcher } from "./watch.ts";
+
+const CWD = "/home/ana/shop";
+
+/** Updates as a client gets them: a card as it was at each. */
+function replay(messages: readonly unknown[]): { updates: Update[]; watcher: Watcher } {
+  const updates: Update[] = [];
+  const watcher = new Watcher();
+  for (const update of replayUpdates(messages, CWD)) {
+    watcher.take([update]);
+    updates.push(structuredClone(update));
+  }
+  return { updates, watcher };
+}
+
+const said = (role: string, words: string, more: Obj = {}) => ({
+  info: { id: `m_${words.slice(0, 20)}`, role, ...more },
+  parts: [{ type: "text", text: words }],
+});
+
+const user = (...texts: string[]) => ({
+  info: { id: "u", role: "user" },
+  parts: texts.map((text) => ({ type: "text", text })),
+});
+
+const person = (message: Obj) => replay([message]).watcher.text("user");
+
+/** The same conversation in the store's spelling and in the snapshots'. */
+function spelled(store: boolean): unknown[] {
+  const info = (id: string, role: string) => (store ? { id, sessionID: "s", role } : { messageId: id, role });
+  const part = (id: string, more: Obj) => (store ? { id, messageID: "m", ...more } : { partId: id, ...more });
+  const call = (id: string) => (store ? { callID: id } : { callId: id });
+  const time = store ? { time: { start: 1, end: 2 } } : { startedAt: 1, completedAt: 2 };
+  const tool = (id: string, name: string, state: Obj) =>
+    part(`p_${id}`, { type: "tool", ...call(id), tool: name, state: { ...state, ...time } });
+  return [
+    { info: info("m1", "user"), parts: [part("p1", { type: "text", text: "Fix it" })] },
+    {
+      info: info("m2", "assistant"),
+      parts: [
+        part("p2", { type: "step-start" }),
+        part("p3", { type: "reasoning", text: "Hm" }),
+        part("p4", { type: "text", text: "Looking" }),
+        tool("c1", "Bash", { status: "completed", input: { command: "ls" }, output: "a\nb", title: "ls" }),
+        tool("c2", "Bash", { status: "completed", input: { command: "no" }, output: "Exit code 2\nno such" }),
+        tool("c3", "Read", { status: "error", input: { file_path: "x" }, error: "gone" }),
+        tool("c4", "Edit", {
+          status: "completed",
+          input: { file_path: "a.ts", old_string: "x", new_string: "y" },
+          output: "ok",
+          metadata: {
+            display: { kind: "file_diff", filePath: "a.ts", structuredPatch: [{ lines: ["-x", "+y"] }] },
+          },
+        }),
+        tool("c5", "TodoWrite", { status: "completed", input: { todos: [{ content: "t" }] }, output: "ok" }),
+        tool("c6", "Grep", { status: "running", input: { pattern: "x" } }),
+        part("p9", { type: "step-finish" }),
+        part("p10", { type: store ? "subtask" : "subagent", prompt: "p" }),
+      ],
+    },
+  ];
+}
+
+describe("spellings", () => {
+  test("B15 the store's and the snapshots' ids give the same updates", () => {
+    const store = replay(spelled(true));
+    const snapshot = replay(spelled(false));
+    expect(store.updates).toEqual(snapshot.updates);
+    expect(store.watcher.log).toEqual([
+      "user Fix it",
+      "thought Hm",
+      "agent Looking",
+      "opened c1 pending",
+      "output c1",
+      "closed c1 completed",
+      "opened c2 pending",
+      "output c2",
+      "closed c2 failed",
+      "opened c3 pending",
+      "closed c3 failed",
+      "opened c4 pending",
+      "closed c4 completed",
+      "opened c5 pending",
+      "closed c5 completed",
+      "plan",
+      "opened c6 pending",
+      "closed c6 failed",
+    ]);
+  });
+
+  test("B15 older builds' thoughts, and an exit code in the metadata", () => {
+    const { watcher } = replay([
+      {
+        info: { id: "m", role: "assistant" },
+        parts: [
+          { type: "reasoning", content: "Old thought" },
+          {
+            type: "tool",
+            id: "c",
+            tool: "Bash",
+            state: { status: "completed", output: "x", metadata: { exitCode: 7 } },
+          },
+        ],
+      },
+    ]);
+    expect(watcher.text("thought")).toBe("Old thought");
+    expect(watcher.cards.get("c")?.card).toMatchObject({ exitCode: 7, status: "failed" });
+  });
+
+  test("P29 a command that was moved to the background is not left open by a replay", () => {
+    for (const metadata of [
+      {},
+      { perf: { detail: { command: { status: "backgrounded" } } } },
+      { perf: { detail: { command: { status: "odd" } } } },
+    ]) {
+      const { watcher } = replay([
+        {
+          info: { id: "m", role: "assistant" },
+          parts: [
+            {
+              type: "tool",
+              callID: "c",
+              tool: "Bash",
+              state: {
+                status: "completed",
+                input: { command: "npm start", run_in_background: true },
+                output: "Command running in background with ID: exec_1",
+                metadata,
+              },
+            },
+          ],
+        },
+      ]);
+      expect(watcher.open).toEqual([]);
+      expect(watcher.cards.get("c")?.status).toBe("completed");
+    }
+  });
+});
+
+describe("duplicates", () => {
+  test("B15 the latest content of an id counts, at the place of the first", () => {
+    const { watcher } = replay([
+      { info: { id: "a", role: "user" }, parts: [{ type: "text", text: "one (old)" }] },
+      { info: { id: "b", role: "assistant" }, parts: [{ type: "text", text: "two" }] },
+      { info: { id: "a", role: "user" }, parts: [{ type: "text", text: "one" }] },
+      { info: { messageId: "b", role: "assistant" }, parts: [{ type: "text", text: "two!" }] },
+      { info: { role: "assistant" }, parts: [{ type: "text", text: "no id" }] },
+      { info: { role: "assistant" }, parts: [{ type: "text", text: "no id" }] },
+    ]);
+    expect(watcher.log).toEqual(["user one", "agent two!", "agent no id", "agent no id"]);
+  });
+
+  test("B15 any history with repeats reads as if each had come once", () => {
+    eachSeed(500, (random) => {
+      const ids = random.times(random.int(1, 6), (i) => `m${i}`);
+      const last = new Map<string, string>();
+      const order: string[] = [];
+      const messages = random.times(random.int(1, 20), (n) => {
+        const id = random.pick(ids);
+        if (!order.includes(id)) order.push(id);
+        last.set(id, `text ${n}`);
+        const info = random.chance(0.5) ? { id } : { messageId: id };
+        return { info: { ...info, role: "assistant" }, parts: [{ type: "text", text: `text ${n}` }] };
+      });
+      expect(replay(messages).watcher.log).toEqual(order.map((id) => `agent ${last.get(id)}`));
+    });
+  });
+
+  test("B15 a call id that stands in two messages is drawn as one card", () => {
+    const tool = (id: string) => ({
+      info: { id, role: "assistant" },
+      parts: [{ type: "tool", callID: "c", tool: "Read", state: { status: "completed", output: "x" } }],
+    });
+    const { watcher } = replay([tool("a"), tool("b")]);
+    expect(watcher.log).toEqual(["opened c pending", "closed c completed"]);
+  });
+});
+
+describe("plumbing", () => {
+  test("B15 hidden messages are left out", () => {
+    expect(
+      replay([
+        said("user", "shown", { semantics: { kind: "user_prompt", transcriptVisibility: "visible" } }),
+        said("user", "hidden", { semantics: { kind: "todo_reminder", transcriptVisibility: "hidden" } }),
+        said("assistant", "hidden too", { semantics: { transcriptVisibility: "hidden" } }),
+        said("user", "model only", { visibility: "model-only" }),
+      ]).watcher.log,
+    ).toEqual(["user shown"]);
+  });
+
+  test("B15 reminders are taken out of a person's words, and nothing else is", () => {
+    const reminder = "<system-reminder>\nSecret <b>notes</b>\n</system-reminder>";
+    expect(person(user(`Fix it\n\n${reminder}`))).toBe("Fix it");
+    expect(person(user(`${reminder}\n\nFix it`))).toBe("Fix it");
+    expect(person(user(`Before\n${reminder}\nafter`))).toBe("Before\nafter");
+    expect(person(user(`${reminder}${reminder}`))).toBe("");
+    expect(person(user(`one ${reminder} two ${reminder} three`))).toBe("one \n two \n three");
+    expect(person(user(reminder, "words", reminder))).toBe("words");
+  });
+
+  test("B15 other plumbing in a person's place is left out too", () => {
+    for (const plumbing of [
+      "<task-notification>\n<task-id>agent_1</task-id>\n<status>completed</status>\n</task-notification>",
+      "This session is being continued from a previous conversation that ran out of context. The conversation is summarized below:\nAna asked for…",
+      'Called the Read tool with the following input: {"file_path": "a.ts"}',
+    ])
+      expect(person(user(plumbing))).toBe("");
+    expect(person(user("Go on\n\n<task-notification>\nx\n</task-notification>"))).toBe("Go on");
+  });
+
+  test("B15 look-alikes stay: words about reminders, an open tag, code", () => {
+    for (const words of [
+      "What is a <system-reminder>?",
+      "Remove </system-reminder> from the file",
+      "system-reminder blocks are odd",
+      "The docs say: This session is being continued from a previous conversation",
+      "<system-reminders>not ours</system-reminders>",
+      "What does a <task-notification> look like?",
+      "Why does `<task-notification>x</task-notification>` come?",
+      "I called the Read tool with the following input",
+    ])
+      expect(person(user(words))).toBe(words);
+  });
+
+  test("B15 parts that the runtime made for a person are left out", () => {
+    expect(
+      person({
+        info: { role: "user" },
+        parts: [
+          { type: "text", text: "x", synthetic: true },
+          { type: "text", text: "y" },
+        ],
+      }),
+    ).toBe("y");
+  });
+
+  test("B15 a person's own words survive any arrangement of reminders", () => {
+    eachSeed(1_000, (random) => {
+      const words: string[] = [];
+      let text = "";
+      for (let n = 0; n < random.int(1, 6); n++) {
+        if (random.chance(0.5))
+          text += `\n<system-reminder>${someText(random).replaceAll("<", "")}</system-reminder>\n`;
+        const word = `word${n}`;
+        words.push(word);
+        text += word + random.pick(["\n", " ", "\n\n"]);
+      }
+      expect(person(user(text)).split(/\s+/)).toEqual(words);
+    });
+  });
+});
+
+describe("anything at all", () => {
+  const ROLES = ["user", "assistant", "system", 5, null];
+  const TYPES = [
+    "text",
+    "reasoning",
+    "file",
+    "tool",
+    "step-start",
+    "patch",
+    "compaction",
+    "timeline",
+    "subtask",
+    "x",
+    7,
+  ];
+
+  function somePart(random: Random): unknown {
+    if (random.chance(0.1)) return someValue(random);
+    const state = random.chance(0.2)
+      ? someValue(random)
+      : {
+          status: random.pick(["pending", "running", "completed", "error", "odd", someValue(random)]),
+          input: random.chance(0.5) ? { command: "x", todos: [], file_path: "a" } : someValue(random),
+          output: random.chance(0.5) ? someText(random) : someValue(random),
+          error: someValue(random),
+          metadata: random.chance(0.5)
+            ? { perf: someValue(random), display: someValue(random), exitCode: someValue(random) }
+            : someValue(random),
+        };
+    return {
+      type: random.pick(TYPES),
+      [random.pick(["id", "partId"])]: random.pick(["p1", "p2", 3, null]),
+      [random.pick(["callID", "callId"])]: random.pick(["c1", "c2", "c3", 4, ""]),
+      tool: random.pick(["Bash", "Edit", "Agent", "TodoWrite", "ApplyPatch", "Read", "odd", 3]),
+      text: random.chance(0.7) ? someText(random) : someValue(random),
+      content: someValue(random),
+      state,
+    };
+  }
+
+  test("B15 histories of nonsense never throw and never break a card", () => {
+    eachSeed(2_000, (random) => {
+      const messages = random.times(random.int(0, 6), () => {
+        if (random.chance(0.1)) return someValue(random);
+        return {
+          info: random.chance(0.1)
+            ? someValue(random)
+            : {
+                [random.pick(["id", "messageId"])]: random.pick(["m1", "m2", 3]),
+                role: random.pick(ROLES),
+                semantics: someValue(random),
+              },
+          parts: random.chance(0.1)
+            ? someValue(random)
+            : random.times(random.int(0, 5), () => somePart(random)),
+        };
+      });
+      expect(replay(messages).watcher.open).toEqual([]);
+    });
+  });
+
+  test("B15 each field of a real history wrong once", () => {
+    const whole = spelled(true) as { info: Obj; parts: Obj[] }[];
+    const whats = (target: Obj) => Object.keys(target);
+    for (const [m, message] of whole.entries()) {
+      for (const wrong of WRONG_VALUES) {
+        for (const key of whats(message.info)) {
+          const copy = structuredClone(whole);
+          (copy[m]!.info as Record<string, unknown>)[key] = wrong;
+          replay(copy);
+        }
+        for (const [p, part] of message.parts.entries()) {
+          for (const key of whats(part)) {
+            const copy = structuredClone(whole);
+            (copy[m]!.parts[p] as Record<string, unknown>)[key] = wrong;
+            replay(copy);
+          }
+          for (const key of whats((part.state ?? {}) as Obj)) {
+            const copy = structuredClone(whole);
+            (copy[m]!.parts[p]!.state as Record<string, unknown>)[key] = wrong;
+            replay(copy);
+          }
+        }
+      }
+    }
+  });
+});
