@@ -23,6 +23,7 @@ export const WATCHDOG_NAME = "zcode-acp-watchdog";
  *
  * BORN is compared before a group is killed: another process may have got the number since. A pid whose
  * leader is gone is safe, since a group's number is not given out again while the group has members.
+ * Some greps (busybox) stop at the first NUL of an environment; those get it line by line.
  * `sleep .05` fails on the oldest shells' tools, which only makes the passes follow faster.
  */
 export const WATCHDOG = `trap '' TERM HUP INT
@@ -34,7 +35,9 @@ born() {
 }
 marked() {
   if [ -r /proc/self/stat ]; then
-    set +f; l=$(grep -slF -e "$m" /proc/[0-9]*/environ); set -f
+    set +f; set -- /proc/[0-9]*/environ; set -f
+    if [ -n "$whole" ]; then l=$(grep -slF -e "$m" "$@")
+    else l=; for f; do tr '\\0' '\\n' <"$f" | grep -qF -e "$m" && l="$l $f"; done; fi
     t=; for f in $l; do f=\${f#/proc/}; t="$t \${f%%/*}"; done
   else
     t=$(ps -axEww -o pid= -o command= | while read -r p c; do case $c in *"$m"*) echo "$p";; esac; done)
@@ -66,6 +69,7 @@ while read -r o i a; do
   esac
 done
 [ -n "$m" ] || exit 0
+whole=; printf 'a\\0b' | grep -qF b && whole=1
 passes=0; clean=0
 while [ $passes -lt 30 ] && [ $clean -lt 8 ]; do
   k=; for e in $g; do born "\${e%%:*}"; if [ -z "$b" ] || [ "$b" = "\${e#*:}" ]; then k="$k \${e%%:*}"; fi; done

@@ -1,10 +1,13 @@
 import { afterEach, describe, expect, test } from "bun:test";
+import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../src/platform/clock.ts";
 import { type Child, createGuard, type Guard, killTree, spawnGroup } from "../../src/platform/process.ts";
 import { WATCHDOG, WATCHDOG_NAME } from "../../src/platform/processGuard.ts";
 import { bornOf, membersOf, type ProcessRow, parsePs } from "../../src/platform/processTable.ts";
+import { needs } from "../support/needs.ts";
 import { alive, markedPids, pidsByArguments, until } from "../support/processes.ts";
+import { tempDir } from "../support/temp.ts";
 
 const clock = systemClock();
 const guards: Guard[] = [];
@@ -244,6 +247,28 @@ describe("the watchdog", () => {
     expect(alive(stranger.pid)).toBe(true);
     stranger.kill("SIGKILL");
   });
+
+  test.skipIf(!needs("busybox"))(
+    "B11 busybox alone is enough for it, as on small Linux systems",
+    async () => {
+      const tools = tempDir("busybox");
+      const busybox = Bun.which("busybox")!;
+      for (const name of ["sh", "grep", "cat", "tr", "sleep"]) symlinkSync(busybox, join(tools, name));
+      const nonce = crypto.randomUUID();
+      const env = { ...process.env, MARK: nonce };
+      const marked = Bun.spawn(["sleep", "300"], { detached: true, env });
+      const group = Bun.spawn(["sleep", "300"], { detached: true });
+      const stranger = Bun.spawn(["sleep", "300"], { detached: true });
+      const shell = Bun.spawn([join(tools, "sh"), "-c", `exec 3<&0; ${WATCHDOG}`], {
+        stdin: new Blob([`m ${nonce}\n+ ${group.pid}\n`]),
+        env: { PATH: tools },
+      });
+      await shell.exited;
+      await expectGone([marked.pid, group.pid], 2000);
+      expect(alive(stranger.pid)).toBe(true);
+      stranger.kill("SIGKILL");
+    },
+  );
 
   test("B11 without anything to guard it ends quietly", async () => {
     const { parent, lines } = bridge(0, "");
