@@ -17,6 +17,8 @@ export interface ToolView {
 }
 
 const TITLE_CHARS = 200;
+/** The protocol's line numbers have 32 bits. */
+const MAX_LINE = 2 ** 32 - 1;
 
 /**
  * @param input the call's arguments; any field may be missing or of another type.
@@ -221,7 +223,7 @@ function patchedFiles(patch: string): string[] {
 
 function place(path: string | undefined, line?: number): Location[] {
   if (path === undefined) return [];
-  return [line !== undefined && line >= 1 ? { path, line: Math.floor(line) } : { path }];
+  return [line !== undefined && line >= 1 && line <= MAX_LINE ? { path, line: Math.floor(line) } : { path }];
 }
 
 /** Paths inside the root read better without it. */

@@ -415,4 +415,16 @@ describe("known to go wrong", () => {
     if (judge.armed.has("quiet")) judge.feed({ type: "timer", name: "quiet" });
     expect(judge.settled.size).toBe(0);
   });
+
+  test.failing("a late refusal of one prompt does not withdraw the stop of another", () => {
+    const judge = new Judge();
+    judge.feed({ type: "prompt", key: 1 });
+    judge.feed({ type: "cancel" });
+    judge.feed({ type: "lockFree", failed: false });
+    judge.feed({ type: "prompt", key: 2 });
+    judge.feed({ type: "cancel" });
+    judge.feed({ type: "refused", key: 1, busy: true, error: ERROR });
+    const effects = judge.feed({ type: "lockTaken" });
+    expect(effects.map((effect) => effect.type)).toContain("stop");
+  });
 });
