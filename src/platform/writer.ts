@@ -14,7 +14,9 @@ export interface ByteSink {
 const BLOCK_CHARS = 1024 * 1024;
 
 export class LineWriter {
-  private queue: string[] = [];
+  /** Full blocks that wait, and the one that is being filled. */
+  private blocks: string[] = [];
+  private filling = "";
   private queuedChars = 0;
   private inFlightChars = 0;
   private scheduled = false;
@@ -37,8 +39,12 @@ export class LineWriter {
   /** Queues one line, given without its newline. */
   write(line: string): void {
     if (this.closed || this.failed) return;
-    this.queue.push(line);
+    this.filling += `${line}\n`;
     this.queuedChars += line.length + 1;
+    if (this.filling.length >= BLOCK_CHARS) {
+      this.blocks.push(this.filling);
+      this.filling = "";
+    }
     if (this.scheduled || this.inFlightChars > 0) return;
     if (this.eager) this.pump();
     else {
@@ -78,7 +84,7 @@ export class LineWriter {
 
   private pump(): void {
     this.scheduled = false;
-    while (this.queue.length > 0 && !this.failed && !this.closed) {
+    while (this.queuedChars > 0 && !this.failed && !this.closed) {
       const block = this.take();
       let written: number | Promise<number>;
       try {
@@ -101,29 +107,22 @@ export class LineWriter {
         return;
       }
     }
-    if (this.queue.length === 0) this.wake();
+    if (this.queuedChars === 0) this.wake();
   }
 
   private take(): string {
-    let count = 0;
-    let chars = 0;
-    while (count < this.queue.length && chars < BLOCK_CHARS) chars += this.queue[count++]!.length + 1;
-    this.queuedChars -= chars;
-    if (count === this.queue.length) {
-      const lines = this.queue;
-      this.queue = [];
-      lines.push("");
-      return lines.join("\n");
-    }
-    const lines = this.queue.splice(0, count);
-    lines.push("");
-    return lines.join("\n");
+    const full = this.blocks.shift();
+    const block = full ?? this.filling;
+    if (full === undefined) this.filling = "";
+    this.queuedChars -= block.length;
+    return block;
   }
 
   private fail(error: unknown): void {
     if (this.failed) return;
     this.failed = true;
-    this.queue = [];
+    this.blocks = [];
+    this.filling = "";
     this.queuedChars = 0;
     this.inFlightChars = 0;
     this.wake();
