@@ -14,7 +14,7 @@ import { isObj, list, type Obj, obj, str } from "../platform/json.ts";
 import type { Log } from "../platform/log.ts";
 import type { Conversation } from "../session/conversation.ts";
 import type { Sessions } from "../session/sessions.ts";
-import { findModel, parseModel, type Settings } from "../session/settings.ts";
+import { findModel, modelRef, modelValue, parseModel, type Settings } from "../session/settings.ts";
 import type { Credentials } from "../store/providers.ts";
 import { replayUpdates } from "../translate/history.ts";
 import { promptContent } from "./content.ts";
@@ -126,7 +126,7 @@ function agentApp(surface: Surface, lane: PromptLane): AgentApp {
         throw requestError(error);
       }
     };
-  return agent({ name: "zcode-acp" })
+  const app = agent({ name: "zcode-acp" })
     .onRequest(
       "session/prompt",
       answered((params, signal) =>
@@ -176,6 +176,11 @@ function agentApp(surface: Surface, lane: PromptLane): AgentApp {
       lane.cancelled();
       surface.cancel(obj(params));
     });
+  for (const [name, run] of Object.entries(surface.extensions)) {
+    // The underscore is what ACP reserves for extensions; older clients of this agent send the name without it.
+    for (const method of [name, `_${name}`]) app.onRequest(method, obj, answered(run));
+  }
+  return app;
 }
 
 /** The SDK's stream over an outlet of ours: messages in from a readable, out through one joining writer. */
@@ -322,6 +327,24 @@ class Surface {
     await this.changeMode(conversation, str(params.modeId) ?? "");
     return {};
   }
+
+  /** Methods outside the specification, under the backend's own names. */
+  readonly extensions: Readonly<Record<string, (params: Obj) => Promise<Obj>>> = {
+    "session/setMode": async (params) => {
+      const conversation = this.known(params);
+      await this.changeMode(conversation, str(params.mode) ?? str(params.modeId) ?? "");
+      return { configOptions: configOptions(conversation, this.deps.language) };
+    },
+    "session/setModel": async (params) => {
+      const conversation = this.known(params);
+      const ref = modelRef(params.model);
+      await this.changeModel(
+        conversation,
+        ref ? modelValue(ref) : (str(params.model) ?? str(params.modelId) ?? ""),
+      );
+      return { configOptions: configOptions(conversation, this.deps.language) };
+    },
+  };
 
   async setOption(params: Obj) {
     const conversation = this.known(params);

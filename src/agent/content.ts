@@ -1,13 +1,23 @@
 /** ACP's content blocks of a prompt, as `session/send` takes them: one string and a list of attachments. */
 
 import { statSync } from "node:fs";
-import { basename } from "node:path";
+import { basename, extname } from "node:path";
 import { list, type Obj, obj, str, text } from "../platform/json.ts";
 import type { PromptContent } from "../session/conversation.ts";
 import { fileUriPath } from "./paths.ts";
 
-/** The largest text file that the backend reads from an attachment, in bytes; larger ones are only named. */
-const MAX_FILE_BYTES = 256 * 1024;
+/** The largest files that the backend reads from an attachment, in bytes; larger ones are only named. */
+const MAX_TEXT_BYTES = 256 * 1024;
+const MAX_MEDIA_BYTES = 20 * 1024 * 1024;
+
+const MEDIA: Readonly<Record<string, string>> = {
+  ".png": "image/png",
+  ".jpg": "image/jpeg",
+  ".jpeg": "image/jpeg",
+  ".gif": "image/gif",
+  ".webp": "image/webp",
+  ".pdf": "application/pdf",
+};
 
 /** @param blocks the `prompt` of `session/prompt`; kinds that are not known are passed over. */
 export function promptContent(blocks: unknown): PromptContent {
@@ -72,7 +82,7 @@ function embedded(resource: Obj): { mention: string; attachment: Obj[] } {
   }
   const blob = text(resource.blob);
   if (blob === undefined) return { mention: `@${fileUriPath(uri) ?? uri}`, attachment: [] };
-  const kind = mimeType?.startsWith("image/") ? "image" : mimeType === "application/pdf" ? "pdf" : "file";
+  const kind = kindOf(mimeType, name);
   return { mention: `@${name}`, attachment: [{ kind, ...head, dataBase64: blob }] };
 }
 
@@ -84,8 +94,9 @@ function link(block: Obj): { mention: string; attachment: Obj[] } {
     return { mention: name !== undefined && name !== uri ? `[${name}](${uri})` : uri, attachment: [] };
   }
   const mimeType = text(block.mimeType);
-  if (!isSmallFile(path)) return { mention: `@${path}`, attachment: [] };
-  const kind = mimeType?.startsWith("image/") ? "image" : mimeType === "application/pdf" ? "pdf" : "file";
+  const kind = kindOf(mimeType, path);
+  if (!isReadable(path, kind === "file" ? MAX_TEXT_BYTES : MAX_MEDIA_BYTES))
+    return { mention: `@${path}`, attachment: [] };
   return {
     mention: `@${path}`,
     attachment: [
@@ -98,10 +109,16 @@ function nameOf(uri: string): string {
   return basename(fileUriPath(uri) ?? uri) || "resource";
 }
 
-function isSmallFile(path: string): boolean {
+/** The backend's kind of an attachment; by the name's ending where the editor gave no type. */
+function kindOf(mimeType: string | undefined, name: string): "image" | "pdf" | "file" {
+  const type = mimeType ?? MEDIA[extname(name).toLowerCase()];
+  return type?.startsWith("image/") ? "image" : type === "application/pdf" ? "pdf" : "file";
+}
+
+function isReadable(path: string, maxBytes: number): boolean {
   try {
     const stat = statSync(path);
-    return stat.isFile() && stat.size <= MAX_FILE_BYTES;
+    return stat.isFile() && stat.size <= maxBytes;
   } catch {
     return false;
   }

@@ -124,7 +124,11 @@ function isBlock(value: unknown): boolean {
     case "resource_link":
       return str(value.uri) !== undefined && str(value.name) !== undefined;
     case "resource":
-      return isObj(value.resource) && str(value.resource.uri) !== undefined;
+      return (
+        isObj(value.resource) &&
+        str(value.resource.uri) !== undefined &&
+        (str(value.resource.text) ?? str(value.resource.blob)) !== undefined
+      );
     default:
       return false;
   }

@@ -75,7 +75,7 @@ function modelName(choice: ModelChoice, all: readonly ModelChoice[]): string {
 }
 
 function modeText(id: string, language: Language): { name: string; description?: string } {
-  const key = MODE_NAMES[id];
+  const key = Object.hasOwn(MODE_NAMES, id) ? MODE_NAMES[id] : undefined;
   if (!key) return { name: id };
   return { name: t(key, {}, language), description: t(`${key}.about`, {}, language) };
 }

@@ -37,7 +37,6 @@ export class Conversation {
   title = "";
   /** True once a prompt of it was taken: it is stored, and can be resumed. */
   prompted = false;
-  closed = false;
   translate: TranslateState;
   turns: TurnState;
   readonly prompts = new Map<number, PendingPrompt>();

@@ -103,6 +103,11 @@ export class Residence {
     const snapshot = obj(await this.deps.backend.call("session/create", params, CREATE_OPTIONAL));
     const backendId = text(obj(snapshot.session).sessionId);
     if (backendId === undefined) throw errors.backendAnswered("session/create", "no session id");
+    if (!this.registry.owns(conversation)) {
+      // Closed while it was being made: the session that nobody asked for any more goes as well.
+      this.deps.backend.tell("session/close", { sessionId: backendId });
+      throw errors.sessionUnknown(conversation.id);
+    }
     this.registry.bind(conversation, backendId);
     void this.saveAlias(conversation);
     return snapshot;

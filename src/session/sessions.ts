@@ -336,6 +336,7 @@ export class Sessions {
   }
 
   private deliver(conversation: Conversation, update: Update): void {
+    if (!this.registry.owns(conversation)) return;
     if (update.kind === "mode") return this.fold(conversation, { mode: { current: update.mode } });
     if (update.kind === "title") {
       if (update.source === "generated" || update.source === "custom") conversation.title = update.title;
@@ -345,6 +346,8 @@ export class Sessions {
   }
 
   private dispatch(conversation: Conversation, input: Input): void {
+    // What a closed record started may still come back; it must not speak for the one that now has its id.
+    if (!this.registry.owns(conversation)) return;
     const { state, effects } = reduce(conversation.turns, input);
     conversation.turns = state;
     for (const effect of effects) this.run(conversation, effect);
@@ -401,7 +404,7 @@ export class Sessions {
       if (!this.residence.holds(conversation)) await this.residence.of(conversation);
       const pushed = this.deps.backend.beforePrompt();
       if (pushed) await pushed;
-      // Cancelled while the session was being made ready: nothing was sent, so nothing needs stopping.
+      // Cancelled or closed while the session was being made ready: nothing was sent, so nothing needs stopping.
       if (!conversation.prompts.has(key)) throw new Error("cancelled");
       const { content, attachments } = pending.prompt;
       await this.residence.call(
@@ -439,7 +442,6 @@ export class Sessions {
   }
 
   private retire(conversation: Conversation): void {
-    conversation.closed = true;
     for (const timer of conversation.timers.values()) timer.cancel();
     conversation.timers.clear();
     this.deps.sink.dropQuestions(conversation);

@@ -21,6 +21,8 @@ export interface Alias {
 export class AliasStore {
   readonly path: string;
   private queue: Promise<void> = Promise.resolve();
+  /** What is on its way to the disk, or could not get there. */
+  private readonly unwritten = new Map<string, Alias>();
 
   /** @param zcodeHome the directory that holds `v2`. */
   constructor(
@@ -32,6 +34,8 @@ export class AliasStore {
 
   /** What is known of a placeholder, by this or an earlier bridge. */
   get(id: string): Alias | undefined {
+    const recent = this.unwritten.get(id);
+    if (recent) return recent;
     const entry = this.read()[id];
     if (!isObj(entry)) return undefined;
     const cwd = text(entry.cwd);
@@ -41,6 +45,7 @@ export class AliasStore {
 
   /** Records a placeholder; failing to is logged and breaks nothing, since memory still knows it. */
   put(id: string, alias: Alias): Promise<void> {
+    this.unwritten.set(id, alias);
     const written = this.queue.then(() => this.write(id, alias));
     this.queue = written;
     return written;
@@ -61,6 +66,7 @@ export class AliasStore {
       };
       mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
       await writeAtomic(this.path, `${JSON.stringify(next, null, 2)}\n`, 0o600);
+      if (this.unwritten.get(id) === alias) this.unwritten.delete(id);
     } catch (error) {
       this.log.once(
         "alias-write",

@@ -107,7 +107,9 @@ async function replay(name: string): Promise<string[]> {
   return [...new Set(comparison.differences)];
 }
 
-for (const name of readdirSync(FRAMES).filter((name) => name.endsWith(".jsonl")).sort()) {
+for (const name of readdirSync(FRAMES)
+  .filter((name) => name.endsWith(".jsonl"))
+  .sort()) {
   test(`P1 frames: ${name} comes out as it was recorded`, async () => {
     expect(await replay(name)).toEqual([]);
   });

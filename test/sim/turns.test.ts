@@ -38,7 +38,7 @@ describe("the prompt lock", () => {
     await sim.close();
   });
 
-  test("B25: two sessions run at once and their events do not mix", async () => {
+  test("M10 two sessions run at once and their events do not mix", async () => {
     using dir = tempDir();
     const sim = inProcess({ pace: 2 });
     const a = await sim.open(dir.path);

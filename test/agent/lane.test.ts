@@ -1,0 +1,304 @@
+import { describe, expect, test } from "bun:test";
+import type { AnyMessage } from "@agentclientprotocol/sdk/unstable";
+import { zPromptRequest } from "../../node_modules/@agentclientprotocol/sdk/dist/v1/unstable/schema/zod.gen.js";
+import { type AgentDeps, connectAgent } from "../../src/agent/app.ts";
+import { PromptLane } from "../../src/agent/lane.ts";
+import { Client } from "../../src/clients/client.ts";
+import { Clients } from "../../src/clients/clients.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import { isObj, type Obj } from "../../src/platform/json.ts";
+import { silentLog } from "../../src/platform/log.ts";
+import { Conversation } from "../../src/session/conversation.ts";
+import {
+  eachSeed,
+  eachSeedAsync,
+  type Random,
+  someText,
+  someValue,
+  WRONG_VALUES,
+} from "../support/random.ts";
+
+const request = (id: unknown, method: string, params: unknown) =>
+  ({ jsonrpc: "2.0", id, method, params }) as unknown as AnyMessage;
+const notification = (method: string, params: unknown) =>
+  ({ jsonrpc: "2.0", method, params }) as unknown as AnyMessage;
+const prompt = (id: unknown, text: string, sessionId = "s") =>
+  request(id, "session/prompt", { sessionId, prompt: [{ type: "text", text }] });
+
+const turn = async (times = 30) => {
+  for (let i = 0; i < times; i++) await new Promise<void>((resolve) => setImmediate(resolve));
+};
+
+/** A lane on its own; prompts are answered when the test says so. */
+function lane(initialized = true) {
+  const client = new Client({ send: () => {}, request: () => Promise.reject(new Error("no")) });
+  if (initialized) client.introduce({});
+  const heard: string[] = [];
+  const answers: Obj[] = [];
+  const open = new Map<string, (answer: Obj | Error) => void>();
+  const made = new PromptLane(
+    client,
+    {
+      prompt(params, cancellable) {
+        const text = String(((params.prompt as Obj[])[0] as Obj | undefined)?.text);
+        heard.push(`prompt ${text}`);
+        cancellable(() => heard.push(`cancelled ${text}`));
+        return new Promise((resolve, reject) => {
+          open.set(text, (answer) => (answer instanceof Error ? reject(answer) : resolve(answer)));
+        });
+      },
+      cancel: (params) => heard.push(`cancel ${params.sessionId}`),
+    },
+    (_, message) => answers.push(JSON.parse(message) as Obj),
+  );
+  return { made, heard, answers, open };
+}
+
+describe("what is taken", () => {
+  test("A5 a well-formed prompt, its answer and its error go the short way", async () => {
+    const { made, heard, answers, open } = lane();
+    expect(made.take(prompt(1, "a"))).toBe(true);
+    expect(made.take(prompt("x", "b"))).toBe(true);
+    expect(heard).toEqual(["prompt a", "prompt b"]);
+    open.get("b")!({ stopReason: "end_turn" });
+    open.get("a")!(new Error("secret words"));
+    await turn(2);
+    expect(answers[0]).toEqual({ jsonrpc: "2.0", id: "x", result: { stopReason: "end_turn" } });
+    expect(answers[1]).toMatchObject({ jsonrpc: "2.0", id: 1, error: { code: -32603 } });
+    expect(JSON.stringify(answers[1])).not.toContain("secret");
+  });
+
+  test("A5 $/cancel_request cancels the prompt that it names and no other, once", async () => {
+    const { made, heard, open } = lane();
+    made.take(prompt(1, "a"));
+    made.take(prompt("1", "b"));
+    expect(made.take(notification("$/cancel_request", { requestId: "1" }))).toBe(true);
+    expect(heard).toEqual(["prompt a", "prompt b", "cancelled b"]);
+    for (const requestId of [2, null, undefined, {}, ""])
+      expect(made.take(notification("$/cancel_request", { requestId }))).toBe(false);
+    open.get("b")!({ stopReason: "cancelled" });
+    await turn(2);
+    expect(made.take(notification("$/cancel_request", { requestId: "1" }))).toBe(false);
+    expect(heard).toHaveLength(3);
+  });
+
+  test("A2 before initialize nothing is taken", () => {
+    const { made, heard } = lane(false);
+    expect(made.take(prompt(1, "a"))).toBe(false);
+    expect(made.take(notification("session/cancel", { sessionId: "s" }))).toBe(false);
+    expect(heard).toEqual([]);
+  });
+
+  test("A5 while the SDK has a request unanswered, prompts and cancels go there too; then the short way is open again", () => {
+    const { made } = lane();
+    expect(made.take(request(7, "session/load", {}))).toBe(false);
+    expect(made.take(prompt(8, "a"))).toBe(false);
+    made.sent({ jsonrpc: "2.0", id: 7, result: {} } as unknown as AnyMessage);
+    expect(made.take(prompt(9, "b"))).toBe(false);
+    made.sent({ jsonrpc: "2.0", id: 9, result: {} } as unknown as AnyMessage);
+    expect(made.take(notification("session/cancel", { sessionId: "s" }))).toBe(false);
+    made.sent({ jsonrpc: "2.0", id: 8, error: { code: 1, message: "x" } } as unknown as AnyMessage);
+    expect(made.take(prompt(10, "c"))).toBe(false);
+    made.sent({ jsonrpc: "2.0", id: 10, result: {} } as unknown as AnyMessage);
+    made.cancelled();
+    expect(made.take(prompt(11, "d"))).toBe(true);
+    expect(made.take(notification("session/cancel", { sessionId: "s" }))).toBe(true);
+  });
+
+  test("A5 an answer of the client to a question of ours is no request of its own", () => {
+    const { made } = lane();
+    expect(made.take({ jsonrpc: "2.0", id: 3, result: {} } as unknown as AnyMessage)).toBe(false);
+    expect(made.take(prompt(4, "a"))).toBe(true);
+  });
+
+  test("A10 only what the protocol's own schema takes is taken", () => {
+    const GOOD: Obj[] = [
+      { type: "text", text: "x" },
+      { type: "image", data: "QUJD", mimeType: "image/png" },
+      { type: "audio", data: "QUJD", mimeType: "audio/wav" },
+      { type: "resource_link", uri: "file:///a", name: "a" },
+      { type: "resource", resource: { uri: "file:///a", text: "x" } },
+      { type: "resource", resource: { uri: "file:///a", blob: "QUJD" } },
+    ];
+    const judge = (params: unknown) => {
+      const { made } = lane();
+      const taken = made.take(request(1, "session/prompt", params));
+      if (taken && !zPromptRequest.safeParse(structuredClone(params)).success)
+        throw new Error(`taken, and no prompt: ${JSON.stringify(params)}`);
+      return taken;
+    };
+    for (const block of GOOD) {
+      expect(judge({ sessionId: "s", prompt: [block] })).toBe(true);
+      for (const key of Object.keys(block))
+        for (const wrong of WRONG_VALUES)
+          judge({ sessionId: "s", prompt: [GOOD[0], { ...block, [key]: wrong }] });
+      if (!isObj(block.resource)) continue;
+      for (const key of ["uri", "text", "blob"])
+        for (const wrong of WRONG_VALUES)
+          judge({ sessionId: "s", prompt: [{ ...block, resource: { ...block.resource, [key]: wrong } }] });
+    }
+    for (const wrong of WRONG_VALUES) {
+      judge(wrong);
+      judge({ sessionId: wrong, prompt: [] });
+      judge({ sessionId: "s", prompt: wrong });
+      judge({ sessionId: "s", prompt: [wrong] });
+    }
+    eachSeed(1_000, (random) => {
+      judge({
+        sessionId: random.chance(0.9) ? "s" : someValue(random),
+        prompt: random.times(random.int(0, 3), () =>
+          random.chance(0.5)
+            ? random.pick(GOOD)
+            : {
+                ...random.pick(GOOD),
+                [random.pick(["type", "text", "data", "uri", "resource"])]: someValue(random),
+              },
+        ),
+      });
+    });
+  });
+
+  test("A9 messages of no form at all are the SDK's", () => {
+    const { made } = lane();
+    for (const wrong of WRONG_VALUES) {
+      expect(made.take(wrong as AnyMessage)).toBe(false);
+      expect(made.take({ method: "session/prompt", id: 1, params: wrong } as unknown as AnyMessage)).toBe(
+        false,
+      );
+      if (typeof wrong !== "string" && !(typeof wrong === "number" && Number.isFinite(wrong)))
+        expect(made.take(prompt(wrong, "a"))).toBe(false);
+    }
+  });
+});
+
+/** A whole connection over sessions that only write down what reaches them. */
+function connection(random: Random) {
+  const heard: string[] = [];
+  const answers = new Map<unknown, Obj>();
+  const conversations = new Map<string, Conversation>();
+  for (const id of ["s", "r"]) conversations.set(id, new Conversation(id, "/w", [], id));
+  const pending: (() => void)[] = [];
+  let keys = 0;
+  const sessions = {
+    registry: { find: (id: string) => conversations.get(id) },
+    require(id: string) {
+      const found = conversations.get(id);
+      if (!found) throw new Error("unknown");
+      return found;
+    },
+    prompt(_: Conversation, content: { content: string }) {
+      heard.push(`prompt ${content.content}`);
+      const outcome = new Promise((resolve) => {
+        const end = () => resolve({ kind: "ended", stopReason: "end_turn", usage: undefined });
+        if (random.chance(0.5)) end();
+        else pending.push(end);
+      });
+      return { key: ++keys, outcome };
+    },
+    cancel(conversation: Conversation, key?: number) {
+      heard.push(key === undefined ? `cancel ${conversation.id}` : `cancelKey ${key}`);
+    },
+    async change(_: Conversation, wanted: { mode?: string }) {
+      heard.push(`mode ${wanted.mode}`);
+      if (random.chance(0.5)) await turn(random.int(0, 3));
+    },
+    async list() {
+      heard.push("list");
+      return [];
+    },
+  };
+  const deps = {
+    sessions,
+    clients: new Clients(),
+    backend: { ready: () => Promise.resolve() },
+    log: silentLog(),
+    language: "en",
+    version: "0",
+    simulated: true,
+    clock: systemClock(),
+    onFrame: () => {},
+    credentials: () => ({ providers: [], personal: [], cachedPlans: [], selectedPlans: [], files: [] }),
+  };
+  const connected = connectAgent(
+    (message) => {
+      const frame = JSON.parse(message) as Obj;
+      if ("id" in frame) {
+        if (answers.has(frame.id)) throw new Error(`answered twice: ${frame.id}`);
+        answers.set(frame.id, frame);
+      }
+    },
+    deps as unknown as AgentDeps,
+  );
+  const agent = { ...connected, message: (message: AnyMessage) => connected.message(message, 0) };
+  return { agent, heard, answers, pending };
+}
+
+describe("order", () => {
+  test("B16 A5 pipelined requests of any mix reach the sessions in the order in which they came, and each is answered once", async () => {
+    await eachSeedAsync(150, async (random) => {
+      const { agent, heard, answers, pending } = connection(random);
+      agent.message(request("init", "initialize", { protocolVersion: 1, clientCapabilities: {} }));
+      if (random.chance(0.5)) await turn();
+      const expected: string[] = [];
+      const ids: unknown[] = ["init"];
+      for (let n = 0; n < 20; n++) {
+        const sessionId = random.pick(["s", "r"]);
+        const id = random.chance(0.5) ? n : `id-${n}`;
+        switch (random.int(0, 5)) {
+          case 0:
+          case 1:
+            ids.push(id);
+            expected.push(`prompt ${n}`);
+            agent.message(prompt(id, String(n), sessionId));
+            break;
+          case 2:
+            expected.push(`cancel ${sessionId}`);
+            agent.message(notification("session/cancel", { sessionId }));
+            break;
+          case 3: {
+            ids.push(id);
+            const mode = random.pick(["plan", "edit", "yolo"]);
+            expected.push(`mode ${mode}`);
+            agent.message(request(id, "session/set_mode", { sessionId, modeId: mode }));
+            break;
+          }
+          case 4:
+            ids.push(id);
+            expected.push("list");
+            agent.message(request(id, "session/list", {}));
+            break;
+          default:
+            // A prompt that is none is answered by the SDK and reaches nobody.
+            ids.push(id);
+            agent.message(request(id, "session/prompt", { sessionId, prompt: [{ type: someText(random) }] }));
+        }
+        if (random.chance(0.2)) await turn(random.int(0, 4));
+        if (random.chance(0.3)) pending.shift()?.();
+      }
+      await turn();
+      for (const end of pending.splice(0)) end();
+      await turn();
+      expect(heard).toEqual(expected);
+      expect(new Set(answers.keys())).toEqual(new Set(ids));
+      agent.end();
+      await agent.closed;
+    });
+  });
+
+  test("A5 a prompt that went to the SDK is cancelled there by its request id", async () => {
+    const random = { chance: () => false, int: () => 0 } as unknown as Random;
+    const { agent, heard, answers, pending } = connection(random);
+    agent.message(request(0, "initialize", { protocolVersion: 1, clientCapabilities: {} }));
+    agent.message(prompt(1, "a"));
+    await turn();
+    expect(heard).toEqual(["prompt a"]);
+    agent.message(notification("$/cancel_request", { requestId: 1 }));
+    await turn();
+    expect(heard).toEqual(["prompt a", "cancelKey 1"]);
+    for (const end of pending.splice(0)) end();
+    await turn();
+    expect(answers.has(1)).toBe(true);
+    agent.end();
+    await agent.closed;
+  });
+});

@@ -1,0 +1,167 @@
+/** Who is heard: events and answers of one conversation never reach another, nor a newer one of the same id. */
+
+import { expect, test } from "bun:test";
+import { type PlayedServer, type TestBridge, testBridge } from "../support/bridge.ts";
+import type { Json, PlainClient } from "../support/plainClient.ts";
+
+/** Answers a create of the bridge with a session of that id, and the subscription that follows. */
+async function serveCreate(server: PlayedServer, sessionId: string): Promise<void> {
+  const create = await server.take((frame) => frame.method === "session/create");
+  server.push({ id: create.id, result: { session: { sessionId }, runtime: { eventSeq: 0 } } });
+  await serveSubscribe(server);
+}
+
+async function serveSubscribe(server: PlayedServer): Promise<void> {
+  const subscribe = await server.take((frame) => frame.method === "session/subscribe");
+  server.push({ id: subscribe.id, result: {} });
+}
+
+async function start(): Promise<{ test: TestBridge; client: PlainClient; server: PlayedServer }> {
+  const test = testBridge();
+  const client = test.client();
+  await client.initialize();
+  await client.newSession("/warm");
+  const server = await test.server(0);
+  const probe = await server.take((frame) => frame.method === "runtime/capabilities");
+  server.push({ id: probe.id, result: {} });
+  return { test, client, server };
+}
+
+const event = (sessionId: string, seq: number, type: string, payload: Json, turnId = "t") => ({
+  method: "session/event",
+  params: { sessionId, seq, turnId, type, payload },
+});
+
+test("M1 M2 M4 two conversations at once: text, ends and questions reach their own, and a foreign session nobody", async () => {
+  const { test, client, server } = await start();
+  const [one, two] = [await client.newSession("/one"), await client.newSession("/two")];
+  const first = client.prompt(one, "one");
+  await serveCreate(server, "s1");
+  const second = client.prompt(two, "two");
+  await serveCreate(server, "s2");
+  const sends = [
+    await server.take((f) => f.method === "session/send"),
+    await server.take((f) => f.method === "session/send"),
+  ];
+  expect(sends.map((send) => (send.params as Json).sessionId)).toEqual(["s1", "s2"]);
+  expect(new Set(sends.map((send) => (send.params as Json).inputId)).size).toBe(2);
+  for (const send of sends) server.push({ id: send.id, result: { accepted: true } });
+  for (const [i, id] of ["s1", "s2"].entries()) {
+    server.push(event(id, 1, "turn.started", { inputId: (sends[i]!.params as Json).inputId }, `turn_${id}`));
+    server.push(
+      event(
+        id,
+        2,
+        "model.streaming",
+        { kind: "text_delta", assistantMessageId: "m", delta: `text of ${id}` },
+        `turn_${id}`,
+      ),
+    );
+  }
+  server.push(
+    event("s3", 3, "model.streaming", { kind: "text_delta", assistantMessageId: "m", delta: "foreign" }),
+  );
+  // An end that carries another conversation's turn id ends nothing here.
+  server.push(event("s1", 3, "turn.completed", { resultType: "success" }, "turn_s2"));
+  server.push(event("s2", 3, "turn.completed", { resultType: "success" }, "turn_s2"));
+  expect((await second).stopReason).toBe("end_turn");
+  let settled = false;
+  void first.then(() => {
+    settled = true;
+  });
+  for (let i = 0; i < 10; i++) await new Promise((resolve) => setImmediate(resolve));
+  expect(settled).toBe(false);
+  server.push(event("s1", 4, "turn.completed", { resultType: "success" }, "turn_s1"));
+  expect((await first).stopReason).toBe("end_turn");
+  expect(client.text("agent_message_chunk", one)).toBe("text of s1");
+  expect(client.text("agent_message_chunk", two)).toBe("text of s2");
+  expect(JSON.stringify(client.frames)).not.toContain("foreign");
+  await test.bridge.close();
+}, 10_000);
+
+test("M1 M11 what a closed conversation left behind does not speak for the one that now has its id", async () => {
+  const { test, client, server } = await start();
+  const id = await client.newSession("/one");
+  const cut = client.prompt(id, "old words");
+  const create = await server.take((frame) => frame.method === "session/create");
+  await client.request("session/close", { sessionId: id });
+  expect((await cut).stopReason).toBe("cancelled");
+  await client.request("session/load", { sessionId: id, cwd: "/one", mcpServers: [] });
+  const fresh = client.prompt(id, "new words");
+  // Only now does the backend answer the create of the closed one: that session is closed, not used.
+  server.push({ id: create.id, result: { session: { sessionId: "old" }, runtime: { eventSeq: 0 } } });
+  const closed = await server.take((frame) => frame.method === "session/close");
+  expect(closed.params).toEqual({ sessionId: "old" });
+  await serveCreate(server, "new");
+  const send = await server.take((frame) => frame.method === "session/send");
+  expect(send.params).toMatchObject({ sessionId: "new", content: "new words" });
+  server.push({ id: send.id, result: { accepted: true } });
+  server.push(
+    event("old", 1, "model.streaming", {
+      kind: "text_delta",
+      assistantMessageId: "m",
+      delta: "from the grave",
+    }),
+  );
+  server.push(event("new", 1, "turn.started", { inputId: (send.params as Json).inputId }));
+  server.push(event("new", 2, "turn.completed", { resultType: "success" }));
+  expect((await fresh).stopReason).toBe("end_turn");
+  expect(JSON.stringify(client.frames)).not.toContain("grave");
+  expect(server.inbox.filter((frame) => frame.method === "session/send")).toEqual([]);
+  await test.bridge.close();
+});
+
+test("B20 a slow create of one conversation holds up neither the cancel nor the events of another", async () => {
+  const { test, client, server } = await start();
+  const [one, two] = [await client.newSession("/one"), await client.newSession("/two")];
+  const first = client.prompt(one, "one");
+  await serveCreate(server, "s1");
+  const send = await server.take((frame) => frame.method === "session/send");
+  server.push({ id: send.id, result: { accepted: true } });
+  server.push(
+    event("s1", 1, "turn.started", { inputId: (send.params as Json).inputId, foregroundExecutionId: "fg" }),
+  );
+  void client.prompt(two, "two").catch(() => {});
+  // The create of the second is never answered.
+  await server.take((frame) => frame.method === "session/create");
+  server.push(
+    event("s1", 2, "model.streaming", { kind: "text_delta", assistantMessageId: "m", delta: "still here" }),
+  );
+  await client.update((update) => JSON.stringify(update).includes("still here"));
+  client.notify("session/cancel", { sessionId: one });
+  expect((await first).stopReason).toBe("cancelled");
+  expect((await server.take((frame) => frame.method === "session/stop")).params).toEqual({ sessionId: "s1" });
+  expect((await server.take((frame) => frame.method === "v4/command")).params).toMatchObject({
+    type: "stop",
+    sessionId: "s1",
+    payload: { expectedForegroundExecutionId: "fg" },
+  });
+  await test.bridge.close();
+});
+
+test("A12 extension methods answer with and without the underscore; unknown ones do not exist", async () => {
+  const { test, client } = await start();
+  const id = await client.newSession("/one");
+  for (const [method, mode] of [
+    ["session/setMode", "plan"],
+    ["_session/setMode", "yolo"],
+  ] as const) {
+    const answer = await client.request(method, { sessionId: id, mode });
+    expect(JSON.stringify(answer.configOptions)).toContain(`"currentValue":"${mode}"`);
+  }
+  await client.request("_session/setModel", { sessionId: id, model: { providerId: "p", modelId: "m" } });
+  for (const method of [
+    "session/rewind",
+    "_session/rewind",
+    "session/steer",
+    "session/rewindCascade",
+    "_none",
+    "none",
+  ]) {
+    await expect(client.request(method, { sessionId: id })).rejects.toMatchObject({ code: -32601 });
+  }
+  await expect(client.request("session/setMode", { sessionId: id, mode: "none" })).rejects.toMatchObject({
+    code: -32602,
+  });
+  await test.bridge.close();
+});
