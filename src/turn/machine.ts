@@ -154,6 +154,7 @@ class Step {
         if (this.state.active?.key === input.key) {
           this.set({ active: { ...this.state.active, accepted: true }, lockHeld: true });
           this.clear("busy");
+          this.clear("quiet");
         } else if (this.state.stopping && !this.state.stopping.sent) {
           // The prompt was cancelled on its way: the lock is about to be held for a turn that nobody wants.
           this.set({ lockHeld: true });
@@ -188,7 +189,9 @@ class Step {
     const { active, turn, lockHeld, waiting, stopping } = this.state;
     const [key, ...rest] = waiting;
     if (key === undefined || active || turn || lockHeld || stopping) return;
-    const inputId = `${this.state.idPrefix}-${key}`;
+    const inputId = this.inputId(key);
+    // A quiet second that began before this send says nothing of it.
+    this.clear("quiet");
     this.set({ waiting: rest, active: { key, inputId, accepted: false, turnId: undefined, busyFor: 0 } });
     this.effects.push({ type: "send", key, inputId });
   }
@@ -229,6 +232,7 @@ class Step {
     const { stopping, lockHeld, turn } = this.state;
     if (!stopping || stopping.sent || !lockHeld || turn?.notification) return;
     this.set({ stopping: { ...stopping, sent: true } });
+    this.effects.push({ type: "timer", name: "stop", ms: STOP_ESCALATION_MS });
     this.effects.push({ type: "stop", foregroundExecutionId: turn?.foregroundExecutionId });
   }
 
@@ -236,7 +240,7 @@ class Step {
     const { active, stopping } = this.state;
     if (active?.key !== key) {
       // Cancelled on its way and never taken: there is nothing to stop.
-      if (stopping && !this.state.turn) this.stopped();
+      if (stopping?.inputId === this.inputId(key) && !this.state.turn) this.stopped();
       return;
     }
     if (busy) {
@@ -307,6 +311,8 @@ class Step {
     if (isRunningTurn && turn.notification) {
       // A notification turn frees its lock with its end and says nothing more.
       this.set({ lockHeld: false });
+      // It may have come between a stopped turn's end and the sign that its lock is free.
+      if (stopping) this.effects.push({ type: "timer", name: "quiet", ms: QUIET_LOCK_MS });
       return;
     }
     if (isRunningTurn || isActive) {
@@ -377,6 +383,10 @@ class Step {
     if (!this.state.stopping) return;
     this.set({ stopping: undefined });
     this.clear("stop");
+  }
+
+  private inputId(key: number): string {
+    return `${this.state.idPrefix}-${key}`;
   }
 
   private set(change: Partial<TurnState>): void {
