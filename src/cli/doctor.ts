@@ -13,8 +13,19 @@ export default defineCommand({
     name: "zcode-acp doctor",
     description: "Look for what keeps ZCode from working here. Exits with 1 when something does.",
   },
-  args: { json: { type: "boolean", description: "The same as JSON, in a shape that stays" } },
+  args: {
+    json: { type: "boolean", description: "The same as JSON, in a shape that stays" },
+    of: {
+      type: "string",
+      description: "Let a running bridge write its black box, and print it",
+      valueHint: "PID",
+    },
+  },
   async run({ args }) {
+    if (args.of !== undefined) {
+      const { printBlackBox } = await import("./blackbox.ts");
+      process.exit(await printBlackBox(args.of, lookAround(process.env, process.platform)));
+    }
     const report = await examine(lookAround(process.env, process.platform));
     if (args.json) await print(`${JSON.stringify(report, null, 2)}\n`);
     else await printReport(report);
