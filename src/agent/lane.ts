@@ -2,8 +2,8 @@
  * The short way for prompts. The SDK asks every handler in turn and checks each message against a schema of the whole
  * protocol; for the one request that a person waits for, that takes longer than all of the bridge's own work. So a
  * well-formed `session/prompt`, and the cancels that belong to it, are taken here, with the same handler and the same
- * answers, and everything else goes to the SDK. Order is kept: while anything of this client is still with the SDK,
- * its prompts go there too.
+ * answers, and everything else goes to the SDK. The SDK starts what it has in an order of its own, so order is kept
+ * here: a prompt waits until the SDK has answered what this client asked of the same session before.
  */
 
 import type { AnyMessage } from "@agentclientprotocol/sdk/unstable";
@@ -20,11 +20,11 @@ export interface LaneHandlers {
 }
 
 export class PromptLane {
-  /** Requests that the SDK has and has not answered. */
-  private readonly withSdk = new Set<Id>();
+  /** Requests that the SDK has and has not answered, with the session that each names. */
+  private readonly withSdk = new Map<Id, string | undefined>();
   private idleWaiters: (() => void)[] = [];
-  /** Cancels that the SDK has and has not handed on. */
-  private cancelsWithSdk = 0;
+  /** Prompts that wait for the SDK's answers, by request id, in their order. */
+  private readonly held = new Map<Id, Obj>();
   /** What cancels each prompt that is being answered. */
   private readonly open = new Map<Id, () => void>();
 
@@ -45,35 +45,40 @@ export class PromptLane {
     const id = requestId(message.id);
     const params = isObj(message.params) ? message.params : undefined;
     if (method === "$/cancel_request" && params) {
-      const cancel = this.open.get(requestId(params.requestId) ?? "");
+      const cancelled = requestId(params.requestId) ?? "";
+      if (this.held.has(cancelled)) {
+        this.drop(cancelled);
+        return true;
+      }
+      const cancel = this.open.get(cancelled);
       cancel?.();
       return cancel !== undefined;
     }
-    const busy = this.withSdk.size > 0 || this.cancelsWithSdk > 0 || !this.client.initialized;
-    if (method === "session/cancel" && !("id" in message) && typeof params?.sessionId === "string") {
-      if (busy) this.cancelsWithSdk++;
-      else this.handlers.cancel(params);
-      return !busy;
+    if (this.client.initialized && params && typeof params.sessionId === "string") {
+      if (method === "session/cancel" && !("id" in message)) {
+        for (const [waiting, { sessionId }] of this.held)
+          if (sessionId === params.sessionId) this.drop(waiting);
+        this.handlers.cancel(params);
+        return true;
+      }
+      const known = id !== undefined && (this.open.has(id) || this.held.has(id));
+      if (method === "session/prompt" && id !== undefined && !known && isPrompt(params)) {
+        if (this.isAhead(params.sessionId)) this.held.set(id, params);
+        else void this.run(id, params);
+        return true;
+      }
     }
-    if (
-      method === "session/prompt" &&
-      id !== undefined &&
-      params &&
-      !busy &&
-      isPrompt(params) &&
-      !this.open.has(id)
-    ) {
-      void this.run(id, params);
-      return true;
-    }
-    if (typeof method === "string" && id !== undefined) this.withSdk.add(id);
+    if (typeof method === "string" && id !== undefined) this.withSdk.set(id, str(params?.sessionId));
     return false;
   }
 
   /** To be told of every message that the SDK sends. */
   sent(message: AnyMessage): void {
     if ("method" in message || !("id" in message)) return;
-    this.withSdk.delete(requestId(message.id) ?? "");
+    const id = requestId(message.id) ?? "";
+    const session = this.withSdk.get(id);
+    this.withSdk.delete(id);
+    if (session !== undefined && !this.isAhead(session)) this.release(session);
     if (this.withSdk.size > 0) return;
     for (const wake of this.idleWaiters.splice(0)) wake();
   }
@@ -84,9 +89,32 @@ export class PromptLane {
     return new Promise((resolve) => this.idleWaiters.push(resolve));
   }
 
-  /** To be told when the SDK has handed a `session/cancel` on. */
-  cancelled(): void {
-    if (this.cancelsWithSdk > 0) this.cancelsWithSdk--;
+  /** To be told when the SDK has handed a `session/cancel` on; nothing waits for it. */
+  cancelled(): void {}
+
+  /** True while the SDK has something of a session that a prompt must not overtake. */
+  private isAhead(session: string): boolean {
+    for (const other of this.withSdk.values()) if (other === session) return true;
+    return false;
+  }
+
+  /** Hands on the prompts of a session that waited. */
+  private release(session: unknown): void {
+    for (const [id, params] of this.held) {
+      if (params.sessionId !== session) continue;
+      this.held.delete(id);
+      void this.run(id, params);
+    }
+  }
+
+  /** Answers a prompt that was cancelled before it was handed on. */
+  private drop(id: Id): void {
+    this.held.delete(id);
+    this.answer(id, { result: { stopReason: "cancelled" } });
+  }
+
+  private answer(id: Id, answer: Obj): void {
+    this.send(id, JSON.stringify({ jsonrpc: "2.0", id, ...answer }));
   }
 
   private async run(id: Id, params: Obj): Promise<void> {
@@ -98,7 +126,7 @@ export class PromptLane {
       answer = { error: { code, message, ...(data === undefined ? {} : { data }) } };
     }
     this.open.delete(id);
-    this.send(id, JSON.stringify({ jsonrpc: "2.0", id, ...answer }));
+    this.answer(id, answer);
   }
 }
 

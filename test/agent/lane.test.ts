@@ -9,14 +9,7 @@ import { systemClock } from "../../src/platform/clock.ts";
 import { isObj, type Obj } from "../../src/platform/json.ts";
 import { silentLog } from "../../src/platform/log.ts";
 import { Conversation } from "../../src/session/conversation.ts";
-import {
-  eachSeed,
-  eachSeedAsync,
-  type Random,
-  someText,
-  someValue,
-  WRONG_VALUES,
-} from "../support/random.ts";
+import { eachSeed, eachSeedAsync, Random, someText, someValue, WRONG_VALUES } from "../support/random.ts";
 
 const request = (id: unknown, method: string, params: unknown) =>
   ({ jsonrpc: "2.0", id, method, params }) as unknown as AnyMessage;
@@ -89,20 +82,44 @@ describe("what is taken", () => {
     expect(heard).toEqual([]);
   });
 
-  test("A5 while the SDK has a request unanswered, prompts and cancels go there too; then the short way is open again", () => {
-    const { made } = lane();
-    expect(made.take(request(7, "session/load", {}))).toBe(false);
-    expect(made.take(prompt(8, "a"))).toBe(false);
-    made.sent({ jsonrpc: "2.0", id: 7, result: {} } as unknown as AnyMessage);
-    expect(made.take(prompt(9, "b"))).toBe(false);
-    made.sent({ jsonrpc: "2.0", id: 9, result: {} } as unknown as AnyMessage);
-    expect(made.take(notification("session/cancel", { sessionId: "s" }))).toBe(false);
-    made.sent({ jsonrpc: "2.0", id: 8, error: { code: 1, message: "x" } } as unknown as AnyMessage);
-    expect(made.take(prompt(10, "c"))).toBe(false);
-    made.sent({ jsonrpc: "2.0", id: 10, result: {} } as unknown as AnyMessage);
-    made.cancelled();
-    expect(made.take(prompt(11, "d"))).toBe(true);
-    expect(made.take(notification("session/cancel", { sessionId: "s" }))).toBe(true);
+  test("B16 B20 a prompt waits for what the SDK has of its own session, not for another's", () => {
+    const { made, heard } = lane();
+    const answer = (id: unknown) => made.sent({ jsonrpc: "2.0", id, result: {} } as unknown as AnyMessage);
+    expect(made.take(request(1, "session/load", { sessionId: "s" }))).toBe(false);
+    expect(made.take(request(2, "session/set_mode", { sessionId: "s" }))).toBe(false);
+    expect(made.take(request(3, "session/load", { sessionId: "r" }))).toBe(false);
+    expect(made.take(request(4, "session/list", {}))).toBe(false);
+    expect(made.take(prompt(5, "a"))).toBe(true);
+    expect(made.take(prompt(6, "b", "q"))).toBe(true);
+    expect(made.take(prompt(7, "c"))).toBe(true);
+    expect(made.take(prompt(8, "d", "r"))).toBe(true);
+    expect(heard).toEqual(["prompt b"]);
+    answer(2);
+    expect(heard).toEqual(["prompt b"]);
+    made.sent({ jsonrpc: "2.0", id: 1, error: { code: 1, message: "x" } } as unknown as AnyMessage);
+    expect(heard).toEqual(["prompt b", "prompt a", "prompt c"]);
+    answer(3);
+    expect(heard).toEqual(["prompt b", "prompt a", "prompt c", "prompt d"]);
+    expect(made.take(prompt(9, "e"))).toBe(true);
+    expect(heard.at(-1)).toBe("prompt e");
+  });
+
+  test("A5 a cancel reaches the prompts that wait, all of a session or the one that is named", () => {
+    const { made, heard, answers } = lane();
+    made.take(request(1, "session/set_mode", { sessionId: "s" }));
+    made.take(prompt(2, "a"));
+    made.take(notification("session/cancel", { sessionId: "r" }));
+    expect(heard).toEqual(["cancel r"]);
+    made.take(notification("session/cancel", { sessionId: "s" }));
+    expect(heard).toEqual(["cancel r", "cancel s"]);
+    made.take(prompt(3, "b"));
+    expect(made.take(prompt(3, "same id"))).toBe(false);
+    expect(made.take(notification("$/cancel_request", { requestId: 3 }))).toBe(true);
+    made.sent({ jsonrpc: "2.0", id: 1, result: {} } as unknown as AnyMessage);
+    expect(heard).toEqual(["cancel r", "cancel s"]);
+    expect(answers).toEqual(
+      [2, 3].map((id) => ({ jsonrpc: "2.0", id, result: { stopReason: "cancelled" } })),
+    );
   });
 
   test("A5 an answer of the client to a question of ours is no request of its own", () => {
@@ -186,8 +203,8 @@ function connection(random: Random) {
       if (!found) throw new Error("unknown");
       return found;
     },
-    prompt(_: Conversation, content: { content: string }) {
-      heard.push(`prompt ${content.content}`);
+    prompt(conversation: Conversation, content: { content: string }) {
+      heard.push(`prompt ${content.content} ${conversation.id}`);
       const outcome = new Promise((resolve) => {
         const end = () => resolve({ kind: "ended", stopReason: "end_turn", usage: undefined });
         if (random.chance(0.5)) end();
@@ -198,8 +215,8 @@ function connection(random: Random) {
     cancel(conversation: Conversation, key?: number) {
       heard.push(key === undefined ? `cancel ${conversation.id}` : `cancelKey ${key}`);
     },
-    async change(_: Conversation, wanted: { mode?: string }) {
-      heard.push(`mode ${wanted.mode}`);
+    async change(conversation: Conversation, wanted: { model?: { modelId: string } }) {
+      heard.push(`mode ${wanted.model?.modelId} ${conversation.id}`);
       if (random.chance(0.5)) await turn(random.int(0, 3));
     },
     async list() {
@@ -233,75 +250,119 @@ function connection(random: Random) {
   return { agent, heard, answers, pending };
 }
 
+/** Sends a random mix of what a client may ask, all without waiting, and tells what should be heard of it. */
+async function pipeline(random: Random, kinds: readonly string[]) {
+  const { agent, heard, answers, pending } = connection(random);
+  agent.message(request("init", "initialize", { protocolVersion: 1, clientCapabilities: {} }));
+  await turn();
+  const expected: string[] = [];
+  const ids: unknown[] = ["init"];
+  for (let n = 0; n < 20; n++) {
+    const sessionId = random.pick(["s", "r"]);
+    const id = random.chance(0.5) ? n : `id-${n}`;
+    const kind = random.pick(kinds);
+    if (kind !== "cancel") ids.push(id);
+    switch (kind) {
+      case "prompt":
+        expected.push(`prompt ${n} ${sessionId}`);
+        agent.message(prompt(id, String(n), sessionId));
+        break;
+      case "cancel":
+        expected.push(`cancel ${sessionId}`);
+        agent.message(notification("session/cancel", { sessionId }));
+        break;
+      case "mode":
+        expected.push(`mode ${n} ${sessionId}`);
+        agent.message(
+          request(id, "session/set_config_option", { sessionId, configId: "model", value: `p/${n}` }),
+        );
+        break;
+      case "list":
+        expected.push("list");
+        agent.message(request(id, "session/list", {}));
+        break;
+      default:
+        // A prompt that is none is answered by the SDK and reaches nobody.
+        agent.message(request(id, "session/prompt", { sessionId, prompt: [{ type: someText(random) }] }));
+    }
+    if (random.chance(0.2)) await turn(random.int(0, 4));
+    if (random.chance(0.3)) pending.shift()?.();
+  }
+  await turn();
+  for (const end of pending.splice(0)) end();
+  await turn();
+  expect(new Set(answers.keys())).toEqual(new Set(ids));
+  agent.end();
+  await agent.closed;
+  // Cancelled while they waited for the SDK: answered as such, and heard by nobody.
+  const dropped = expected.filter((line) => {
+    const [kind, n] = line.split(" ");
+    const answer = answers.get(Number(n)) ?? answers.get(`id-${n}`);
+    return kind === "prompt" && (answer?.result as Obj | undefined)?.stopReason === "cancelled";
+  });
+  return { heard, expected, dropped };
+}
+
 describe("order", () => {
-  test("B16 A5 pipelined requests of any mix reach the sessions in the order in which they came, and each is answered once", async () => {
-    await eachSeedAsync(150, async (random) => {
-      const { agent, heard, answers, pending } = connection(random);
-      agent.message(request("init", "initialize", { protocolVersion: 1, clientCapabilities: {} }));
-      await turn();
-      const expected: string[] = [];
-      const ids: unknown[] = ["init"];
-      for (let n = 0; n < 20; n++) {
-        const sessionId = random.pick(["s", "r"]);
-        const id = random.chance(0.5) ? n : `id-${n}`;
-        switch (random.int(0, 5)) {
-          case 0:
-          case 1:
-            ids.push(id);
-            expected.push(`prompt ${n}`);
-            agent.message(prompt(id, String(n), sessionId));
-            break;
-          case 2:
-            expected.push(`cancel ${sessionId}`);
-            agent.message(notification("session/cancel", { sessionId }));
-            break;
-          case 3: {
-            ids.push(id);
-            const mode = random.pick(["plan", "edit", "yolo"]);
-            expected.push(`mode ${mode}`);
-            agent.message(request(id, "session/set_mode", { sessionId, modeId: mode }));
-            break;
-          }
-          case 4:
-            ids.push(id);
-            expected.push("list");
-            agent.message(request(id, "session/list", {}));
-            break;
-          default:
-            // A prompt that is none is answered by the SDK and reaches nobody.
-            ids.push(id);
-            agent.message(request(id, "session/prompt", { sessionId, prompt: [{ type: someText(random) }] }));
-        }
-        if (random.chance(0.2)) await turn(random.int(0, 4));
-        if (random.chance(0.3)) pending.shift()?.();
-      }
-      await turn();
-      for (const end of pending.splice(0)) end();
-      await turn();
+  test("B16 A5 pipelined prompts and cancels reach the sessions in the order in which they came", async () => {
+    await eachSeedAsync(100, async (random) => {
+      const { heard, expected } = await pipeline(random, ["prompt", "prompt", "cancel"]);
       expect(heard).toEqual(expected);
-      expect(new Set(answers.keys())).toEqual(new Set(ids));
-      agent.end();
-      await agent.closed;
     });
   });
 
-  test("A5 a prompt that went to the SDK is cancelled there by its request id", async () => {
-    const random = { chance: () => false, int: () => 0 } as unknown as Random;
-    const { agent, heard, answers, pending } = connection(random);
-    agent.message(request(0, "initialize", { protocolVersion: 1, clientCapabilities: {} }));
+  test("B16 A5 among requests of any mix, prompts keep their order and overtake no setting, all is heard, and each is answered once", async () => {
+    await eachSeedAsync(100, async (random) => {
+      const { heard, expected, dropped } = await pipeline(random, [
+        "prompt",
+        "prompt",
+        "cancel",
+        "mode",
+        "list",
+        "malformed",
+      ]);
+      expect(new Set(heard).size).toBe(new Set(expected).size - dropped.length);
+      for (const session of ["s", "r"]) {
+        const turns = (lines: readonly string[]) =>
+          lines.filter((line) => /^(prompt|cancel)/.test(line) && line.endsWith(` ${session}`));
+        expect(turns(heard)).toEqual(turns(expected).filter((line) => !dropped.includes(line)));
+        // No prompt overtakes a setting that was asked for before it.
+        for (const [at, line] of expected.entries()) {
+          if (!line.startsWith("mode") || !line.endsWith(` ${session}`)) continue;
+          for (const later of turns(expected.slice(at)))
+            if (later.startsWith("prompt") && heard.includes(later))
+              expect(heard.indexOf(line)).toBeLessThan(heard.indexOf(later));
+        }
+      }
+    });
+  });
+
+  test("A5 B16 what stands between a setting, a cancel and a prompt of one session is their order", async () => {
+    const { agent, heard } = connection(new Random(1));
+    agent.message(request("init", "initialize", { protocolVersion: 1, clientCapabilities: {} }));
     await turn();
-    // A list that is not answered yet keeps the prompt behind it.
-    agent.message(request(9, "session/list", {}));
-    agent.message(prompt(1, "a"));
+    const model = (value: string) => ({ sessionId: "s", configId: "model", value });
+    agent.message(request(1, "session/set_config_option", model("p/one")));
+    agent.message(prompt(2, "a"));
     await turn();
-    expect(heard).toEqual(["list", "prompt a"]);
-    agent.message(notification("$/cancel_request", { requestId: 1 }));
+    expect(heard).toEqual(["mode one s", "prompt a s"]);
+    agent.message(request(3, "session/list", {}));
+    agent.message(notification("session/cancel", { sessionId: "s" }));
+    agent.message(prompt(4, "b"));
     await turn();
-    expect(heard).toEqual(["list", "prompt a", "cancelKey 1"]);
-    for (const end of pending.splice(0)) end();
+    expect(heard.filter((line) => line !== "list")).toEqual([
+      "mode one s",
+      "prompt a s",
+      "cancel s",
+      "prompt b s",
+    ]);
+  });
+
+  test.failing("what is sent right behind initialize, without waiting for its answer, is served", async () => {
+    const { agent, heard } = connection(new Random(1));
+    agent.message(request("init", "initialize", { protocolVersion: 1, clientCapabilities: {} }));
+    agent.message(request(1, "session/list", {}));
     await turn();
-    expect(answers.has(1)).toBe(true);
-    agent.end();
-    await agent.closed;
+    expect(heard).toEqual(["list"]);
   });
 });
