@@ -41,6 +41,8 @@ export class Conversation {
   turns: TurnState;
   readonly prompts = new Map<number, PendingPrompt>();
   readonly timers = new Map<TimerName, Timer>();
+  /** A second look at the to-do list that is due. */
+  rereading: Timer | undefined;
   nextKey = 1;
   /** The one resume or create under way, shared by all who need it. */
   opening: Promise<Obj | undefined> | undefined;

@@ -2,3 +2,5 @@
 
 /** The page that `session/list` asks the backend for; its own default is 50. */
 export const LIST_LIMIT = 1_000;
+/** The backend writes a to-do list up to this long after the tool result that changed it; milliseconds. */
+export const TODO_REREAD_MS = 650;

@@ -144,6 +144,9 @@ export class Residence {
       },
       ["deliveryKind", "afterSeq"],
     );
+    // No snapshot is asked for, since the create or resume has just brought one; a build may send it all the same.
+    const snapshot = obj(answer).snapshot;
+    if (isObj(snapshot)) this.takeSnapshot(conversation, snapshot);
     for (const event of list(obj(answer).events))
       if (isObj(event)) this.hooks.event({ sessionId: conversation.backendId, ...event });
   }
@@ -204,7 +207,8 @@ export function settingsOf(snapshot: unknown): Obj {
   return obj(obj(snapshot).settings);
 }
 
-function todosOf(snapshot: Obj): readonly unknown[] {
+/** To-dos of a snapshot, in groups or not. */
+export function todosOf(snapshot: Obj): readonly unknown[] {
   const groups = list(snapshot.todoGroups).flatMap((group) => list(obj(group).todos));
   return groups.length > 0 ? groups : list(snapshot.todos);
 }

@@ -1,25 +1,26 @@
 /**
  * The conversations of one bridge: made lazily, resumed when the backend lost them, driven by the turn rules.
- * This room runs the effects of `turn/machine.ts`; what a person sees leaves through `SessionSink`.
+ * Events of the backend come in here; what a person sees leaves through `SessionSink`.
  */
 
 import type { Backend } from "../backend/backend.ts";
-import { CODE, RpcError } from "../backend/rpc.ts";
+import { RpcError } from "../backend/rpc.ts";
 import { errors } from "../errors/index.ts";
 import type { Clock } from "../platform/clock.ts";
 import { list, num, type Obj, obj, str, text } from "../platform/json.ts";
 import type { Log } from "../platform/log.ts";
 import type { AliasStore } from "../store/aliases.ts";
-import { closeOpenCards, translateEvent } from "../translate/events.ts";
+import { closeOpenCards, planUpdate, translateEvent } from "../translate/events.ts";
 import { turnFailure } from "../translate/failure.ts";
 import type { Update } from "../translate/updates.ts";
 import { turnUsage } from "../translate/usage.ts";
-import { type Effect, type Input, isRunning, type Outcome, reduce } from "../turn/machine.ts";
+import { isRunning, type Outcome } from "../turn/machine.ts";
 import { Conversation, type PromptContent } from "./conversation.ts";
-import { LIST_LIMIT } from "./limits.ts";
+import { LIST_LIMIT, TODO_REREAD_MS } from "./limits.ts";
 import { Registry } from "./registry.ts";
-import { Residence, settingsOf, UNSERVED_TOOLS } from "./residence.ts";
+import { Residence, settingsOf, todosOf } from "./residence.ts";
 import { foldSettings, type ModelRef, type Settings } from "./settings.ts";
+import { TurnRunner } from "./turns.ts";
 
 export interface SessionSink {
   update(conversation: Conversation, update: Update): void;
@@ -51,11 +52,10 @@ export interface ListedSession {
   readonly updatedAt: number;
 }
 
-const SEND_OPTIONAL = ["inputId", "toolDenylist"];
-
 export class Sessions {
   readonly registry = new Registry();
   private readonly residence: Residence;
+  private readonly turns: TurnRunner;
   private closing: Promise<void> | undefined;
 
   constructor(private readonly deps: SessionDeps) {
@@ -63,6 +63,11 @@ export class Sessions {
       event: (params) => this.event(params),
       update: (conversation, update) => this.deliver(conversation, update),
       settings: (conversation, patch) => this.fold(conversation, patch),
+    });
+    this.turns = new TurnRunner(deps, this.registry, this.residence, {
+      update: (conversation, update) => this.deliver(conversation, update),
+      running: (conversation, running) => deps.sink.running(conversation, running),
+      dropQuestions: (conversation) => deps.sink.dropQuestions(conversation),
     });
   }
 
@@ -116,21 +121,18 @@ export class Sessions {
 
   /** Forgets a conversation that turned out not to exist. */
   forget(conversation: Conversation): void {
-    this.retire(conversation);
+    this.turns.retire(conversation);
     this.registry.remove(conversation);
   }
 
   /** Runs one prompt; resolves when its own turn has ended, however that was. */
   prompt(conversation: Conversation, prompt: PromptContent): { key: number; outcome: Promise<Outcome> } {
-    const key = conversation.nextKey++;
-    const outcome = new Promise<Outcome>((settle) => conversation.prompts.set(key, { prompt, settle }));
-    this.dispatch(conversation, { type: "prompt", key });
-    return { key, outcome };
+    return this.turns.prompt(conversation, prompt);
   }
 
   /** Cancels the running and the waiting prompts, or one of them. */
   cancel(conversation: Conversation, key?: number): void {
-    this.dispatch(conversation, key === undefined ? { type: "cancel" } : { type: "cancel", key });
+    this.turns.dispatch(conversation, key === undefined ? { type: "cancel" } : { type: "cancel", key });
   }
 
   running(conversation: Conversation): boolean {
@@ -191,7 +193,7 @@ export class Sessions {
 
   /** Closes one conversation here and its runtime in the backend; what is stored stays. */
   async close(conversation: Conversation): Promise<void> {
-    this.retire(conversation);
+    this.turns.retire(conversation);
     this.registry.remove(conversation);
     const { backendId } = conversation;
     if (backendId !== undefined && conversation.residentIn === this.deps.backend.generation) {
@@ -204,7 +206,7 @@ export class Sessions {
   /** Settles every prompt as cancelled and forgets every conversation; memoised. */
   closeAll(): Promise<void> {
     this.closing ??= (async () => {
-      for (const conversation of this.registry.clear()) this.retire(conversation);
+      for (const conversation of this.registry.clear()) this.turns.retire(conversation);
       await this.deps.aliases.flushed();
     })();
     return this.closing;
@@ -228,7 +230,7 @@ export class Sessions {
     const inputId = text(payload.inputId);
     switch (type) {
       case "turn.completed":
-        return this.dispatch(conversation, {
+        return this.turns.dispatch(conversation, {
           type: "turnEnded",
           turnId,
           inputId,
@@ -239,7 +241,7 @@ export class Sessions {
           },
         });
       case "turn.failed":
-        return this.dispatch(conversation, {
+        return this.turns.dispatch(conversation, {
           type: "turnEnded",
           turnId,
           inputId,
@@ -248,7 +250,7 @@ export class Sessions {
       case "turn.terminal":
         return this.terminal({ ...payload, sessionId: params.sessionId, turnId });
       case "turn.steerQueued":
-        return this.dispatch(conversation, {
+        return this.turns.dispatch(conversation, {
           type: "steered",
           inputId,
           targetTurnId: text(payload.targetTurnId),
@@ -263,9 +265,9 @@ export class Sessions {
     const reason = str(params.reason) ?? "";
     const patch = obj(params.patch);
     if (reason === "prompt_started" || reason === "compact_started")
-      this.dispatch(conversation, { type: "lockTaken" });
+      this.turns.dispatch(conversation, { type: "lockTaken" });
     else if (LOCK_FREE.has(reason))
-      this.dispatch(conversation, { type: "lockFree", failed: reason === "prompt_failed" });
+      this.turns.dispatch(conversation, { type: "lockFree", failed: reason === "prompt_failed" });
     this.fold(conversation, patch);
   }
 
@@ -275,7 +277,7 @@ export class Sessions {
     if (!conversation) return;
     const status = str(params.status);
     const usage = undefined;
-    this.dispatch(conversation, {
+    this.turns.dispatch(conversation, {
       type: "turnEnded",
       turnId: text(params.turnId),
       end:
@@ -296,7 +298,7 @@ export class Sessions {
       conversation.residentIn = 0;
       for (const update of closeOpenCards(conversation.translate)) this.deliver(conversation, update);
       this.deps.sink.dropQuestions(conversation);
-      this.dispatch(conversation, { type: "lost", error });
+      this.turns.dispatch(conversation, { type: "lost", error });
     }
   }
 
@@ -316,7 +318,7 @@ export class Sessions {
     const source = text(payload.inputSource);
     const hidden = payload.inputVisibility === "model-only";
     conversation.prompted = true;
-    this.dispatch(conversation, {
+    this.turns.dispatch(conversation, {
       type: "started",
       turn: {
         turnId,
@@ -343,118 +345,33 @@ export class Sessions {
       else return;
     }
     this.deps.sink.update(conversation, update);
+    if (update.kind === "tool" && update.change === "closed" && update.card.name === "TodoWrite")
+      this.rereadTodos(conversation);
   }
 
-  private dispatch(conversation: Conversation, input: Input): void {
-    // What a closed record started may still come back; it must not speak for the one that now has its id.
-    if (!this.registry.owns(conversation)) return;
-    const { state, effects } = reduce(conversation.turns, input);
-    conversation.turns = state;
-    for (const effect of effects) this.run(conversation, effect);
-  }
-
-  private run(conversation: Conversation, effect: Effect): void {
-    switch (effect.type) {
-      case "send":
-        void this.send(conversation, effect.key, effect.inputId);
-        return;
-      case "stop":
-        return this.stop(conversation, effect.foregroundExecutionId);
-      case "abandon":
-        return this.deps.sink.dropQuestions(conversation);
-      case "reset": {
-        conversation.residentIn = 0;
-        if (conversation.backendId !== undefined)
-          this.deps.backend.tell("session/close", { sessionId: conversation.backendId });
-        for (const update of closeOpenCards(conversation.translate)) this.deliver(conversation, update);
-        return;
-      }
-      case "settle": {
-        const pending = conversation.prompts.get(effect.key);
-        conversation.prompts.delete(effect.key);
-        pending?.settle(effect.outcome);
-        return;
-      }
-      case "timer": {
-        conversation.timers.get(effect.name)?.cancel();
-        const { name } = effect;
-        conversation.timers.set(
-          name,
-          this.deps.rules.after(effect.ms, () => {
-            conversation.timers.delete(name);
-            this.dispatch(conversation, { type: "timer", name });
-          }),
-        );
-        return;
-      }
-      case "clearTimer":
-        conversation.timers.get(effect.name)?.cancel();
-        conversation.timers.delete(effect.name);
-        return;
-      case "running":
-        return this.deps.sink.running(conversation, effect.running);
-    }
-  }
-
-  private async send(conversation: Conversation, key: number, inputId: string): Promise<void> {
-    const pending = conversation.prompts.get(key);
-    if (!pending) return;
-    try {
-      // The usual case awaits nothing before the request is on its way.
-      if (!this.residence.holds(conversation)) await this.residence.of(conversation);
-      const pushed = this.deps.backend.beforePrompt();
-      if (pushed) await pushed;
-      // Cancelled or closed while the session was being made ready: nothing was sent, so nothing needs stopping.
-      if (!conversation.prompts.has(key)) throw new Error("cancelled");
-      const { content, attachments } = pending.prompt;
-      await this.residence.call(
-        conversation,
-        "session/send",
-        {
-          sessionId: conversation.backendId,
-          content,
-          inputId,
-          toolDenylist: UNSERVED_TOOLS,
-          ...(attachments.length > 0 ? { attachments } : {}),
-        },
-        SEND_OPTIONAL,
-      );
-      this.dispatch(conversation, { type: "accepted", key });
-    } catch (error) {
-      this.dispatch(conversation, { type: "refused", key, busy: isBusy(error), error: asError(error) });
-    }
-  }
-
-  /** Both stops at once: some builds ignore the one, older ones lack the other. Nobody waits for the answers. */
-  private stop(conversation: Conversation, expectedForegroundExecutionId: string | undefined): void {
-    const sessionId = conversation.backendId;
-    if (sessionId === undefined) return;
-    this.deps.backend.tell("session/stop", { sessionId });
-    if (expectedForegroundExecutionId === undefined) return;
-    this.deps.backend.tell("v4/command", {
-      commandId: this.deps.newId(),
-      clientId: "zcode-acp",
-      sessionId,
-      type: "stop",
-      payload: { expectedForegroundExecutionId },
-      issuedAt: this.deps.clock.now(),
+  /** The list is written a moment after the tool's result: it is read once more, and told where it differs. */
+  private rereadTodos(conversation: Conversation): void {
+    if (conversation.rereading) return;
+    conversation.rereading = this.deps.rules.after(TODO_REREAD_MS, () => {
+      conversation.rereading = undefined;
+      const { backendId } = conversation;
+      if (backendId === undefined || !this.residence.holds(conversation)) return;
+      this.deps.backend
+        .call("session/read", { sessionId: backendId, messageLimit: 0 }, ["messageLimit"])
+        .then((answer) => {
+          const todos = todosOf(obj(answer));
+          if (todos.length === 0) return;
+          for (const change of planUpdate(conversation.translate, todos)) this.deliver(conversation, change);
+        })
+        .catch((error) => this.logFailure("session/read", error));
     });
-  }
-
-  private retire(conversation: Conversation): void {
-    for (const timer of conversation.timers.values()) timer.cancel();
-    conversation.timers.clear();
-    this.deps.sink.dropQuestions(conversation);
-    const pending = [...conversation.prompts.values()];
-    conversation.prompts.clear();
-    for (const { settle } of pending) settle({ kind: "ended", stopReason: "cancelled", usage: undefined });
   }
 
   private logFailure(method: string, error: unknown): void {
     this.deps.log.once(
       `call:${method}`,
       "warn",
-      `${method} failed: ${error instanceof RpcError ? error.code : asError(error).name}`,
+      `${method} failed: ${error instanceof RpcError ? error.code : error instanceof Error ? error.name : typeof error}`,
     );
   }
 }
@@ -483,16 +400,4 @@ function sameSettings(a: Settings, b: Settings): boolean {
         choice.ref.providerId === b.models[i]?.ref.providerId,
     )
   );
-}
-
-/** Busy is `-32010`; older builds said 1308 in these words, a number that elsewhere is a quota code. */
-function isBusy(error: unknown): boolean {
-  return (
-    error instanceof RpcError &&
-    (error.code === CODE.busy || (error.code === 1308 && error.message === "prompt is running"))
-  );
-}
-
-function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
 }

@@ -165,3 +165,58 @@ test("A12 extension methods answer with and without the underscore; unknown ones
   });
   await test.bridge.close();
 });
+
+test("P4 P5 a session is subscribed from its last event on; to-dos are read once more after a change, and told when they differ", async () => {
+  const { test, client, server } = await start();
+  const id = await client.newSession("/one");
+  const answer = client.prompt(id, "hi");
+  const create = await server.take((frame) => frame.method === "session/create");
+  server.push({ id: create.id, result: { session: { sessionId: "s1" }, runtime: { eventSeq: 4 } } });
+  const subscribe = await server.take((frame) => frame.method === "session/subscribe");
+  expect(subscribe.params).toEqual({ sessionId: "s1", deliveryKind: "desktop-continuous", afterSeq: 4 });
+  // Events since then come along, and a snapshot where a build sends one unasked.
+  server.push({
+    id: subscribe.id,
+    result: {
+      eventSeq: 5,
+      events: [
+        { seq: 4, type: "session.titleUpdated", payload: { source: "custom", title: "Old" } },
+        { seq: 5, type: "session.titleUpdated", payload: { source: "custom", title: "Named" } },
+      ],
+      snapshot: { settings: { mode: { current: "plan" } }, projection: {} },
+    },
+  });
+  const send = await server.take((frame) => frame.method === "session/send");
+  server.push({ id: send.id, result: { accepted: true } });
+  expect(client.updates(id).filter((update) => update.sessionUpdate === "session_info_update")).toEqual([
+    { sessionUpdate: "session_info_update", title: "Named" },
+  ]);
+  expect(client.updates(id)).toContainEqual({ sessionUpdate: "current_mode_update", currentModeId: "plan" });
+  server.push(event("s1", 6, "turn.started", { inputId: (send.params as Json).inputId }));
+  const todo = (status: string) => [{ content: "Look", status, priority: "high" }];
+  server.push(
+    event("s1", 7, "tool.updated", {
+      kind: "scheduled",
+      toolCallId: "c",
+      toolName: "TodoWrite",
+      input: { todos: todo("pending") },
+    }),
+  );
+  server.push(
+    event("s1", 8, "tool.updated", {
+      kind: "result",
+      toolCallId: "c",
+      result: { success: true, content: "ok" },
+    }),
+  );
+  const read = await server.take((frame) => frame.method === "session/read");
+  expect(read.params).toEqual({ sessionId: "s1", messageLimit: 0 });
+  server.push({ id: read.id, result: { todos: [], todoGroups: [{ todos: todo("completed") }] } });
+  await client.update(
+    (update) => update.sessionUpdate === "plan" && JSON.stringify(update).includes("completed"),
+  );
+  server.push(event("s1", 9, "turn.completed", { resultType: "success" }));
+  await answer;
+  expect(client.updates(id).filter((update) => update.sessionUpdate === "plan")).toHaveLength(2);
+  await test.bridge.close();
+});

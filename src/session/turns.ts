@@ -1,0 +1,167 @@
+/**
+ * Runs the effects of `turn/machine.ts` for every conversation: sends, stops, timers, and the answers to prompts.
+ */
+
+import type { Backend } from "../backend/backend.ts";
+import { CODE, RpcError } from "../backend/rpc.ts";
+import type { Clock } from "../platform/clock.ts";
+import { closeOpenCards } from "../translate/events.ts";
+import type { Update } from "../translate/updates.ts";
+import { type Effect, type Input, type Outcome, reduce } from "../turn/machine.ts";
+import type { Conversation, PromptContent } from "./conversation.ts";
+import type { Registry } from "./registry.ts";
+import { type Residence, UNSERVED_TOOLS } from "./residence.ts";
+
+export interface TurnHooks {
+  update(conversation: Conversation, update: Update): void;
+  /** A turn of any kind began or ended. */
+  running(conversation: Conversation, running: boolean): void;
+  /** Nobody waits for the questions of the running turn any more. */
+  dropQuestions(conversation: Conversation): void;
+}
+
+export interface TurnDeps {
+  readonly backend: Backend;
+  /** The scaled clock of the rules. */
+  readonly rules: Clock;
+  readonly clock: Clock;
+  readonly newId: () => string;
+}
+
+const SEND_OPTIONAL = ["inputId", "toolDenylist"];
+
+export class TurnRunner {
+  constructor(
+    private readonly deps: TurnDeps,
+    private readonly registry: Registry,
+    private readonly residence: Residence,
+    private readonly hooks: TurnHooks,
+  ) {}
+
+  /** Runs one prompt; resolves when its own turn has ended, however that was. */
+  prompt(conversation: Conversation, prompt: PromptContent): { key: number; outcome: Promise<Outcome> } {
+    const key = conversation.nextKey++;
+    const outcome = new Promise<Outcome>((settle) => conversation.prompts.set(key, { prompt, settle }));
+    this.dispatch(conversation, { type: "prompt", key });
+    return { key, outcome };
+  }
+
+  dispatch(conversation: Conversation, input: Input): void {
+    // What a closed record started may still come back; it must not speak for the one that now has its id.
+    if (!this.registry.owns(conversation)) return;
+    const { state, effects } = reduce(conversation.turns, input);
+    conversation.turns = state;
+    for (const effect of effects) this.run(conversation, effect);
+  }
+
+  private run(conversation: Conversation, effect: Effect): void {
+    switch (effect.type) {
+      case "send":
+        void this.send(conversation, effect.key, effect.inputId);
+        return;
+      case "stop":
+        return this.stop(conversation, effect.foregroundExecutionId);
+      case "abandon":
+        return this.hooks.dropQuestions(conversation);
+      case "reset": {
+        conversation.residentIn = 0;
+        if (conversation.backendId !== undefined)
+          this.deps.backend.tell("session/close", { sessionId: conversation.backendId });
+        for (const update of closeOpenCards(conversation.translate)) this.hooks.update(conversation, update);
+        return;
+      }
+      case "settle": {
+        const pending = conversation.prompts.get(effect.key);
+        conversation.prompts.delete(effect.key);
+        pending?.settle(effect.outcome);
+        return;
+      }
+      case "timer": {
+        conversation.timers.get(effect.name)?.cancel();
+        const { name } = effect;
+        conversation.timers.set(
+          name,
+          this.deps.rules.after(effect.ms, () => {
+            conversation.timers.delete(name);
+            this.dispatch(conversation, { type: "timer", name });
+          }),
+        );
+        return;
+      }
+      case "clearTimer":
+        conversation.timers.get(effect.name)?.cancel();
+        conversation.timers.delete(effect.name);
+        return;
+      case "running":
+        return this.hooks.running(conversation, effect.running);
+    }
+  }
+
+  private async send(conversation: Conversation, key: number, inputId: string): Promise<void> {
+    const pending = conversation.prompts.get(key);
+    if (!pending) return;
+    try {
+      // The usual case awaits nothing before the request is on its way.
+      if (!this.residence.holds(conversation)) await this.residence.of(conversation);
+      const pushed = this.deps.backend.beforePrompt();
+      if (pushed) await pushed;
+      // Cancelled or closed while the session was being made ready: nothing was sent, so nothing needs stopping.
+      if (!conversation.prompts.has(key)) throw new Error("cancelled");
+      const { content, attachments } = pending.prompt;
+      await this.residence.call(
+        conversation,
+        "session/send",
+        {
+          sessionId: conversation.backendId,
+          content,
+          inputId,
+          toolDenylist: UNSERVED_TOOLS,
+          ...(attachments.length > 0 ? { attachments } : {}),
+        },
+        SEND_OPTIONAL,
+      );
+      this.dispatch(conversation, { type: "accepted", key });
+    } catch (error) {
+      this.dispatch(conversation, { type: "refused", key, busy: isBusy(error), error: asError(error) });
+    }
+  }
+
+  /** Both stops at once: some builds ignore the one, older ones lack the other. Nobody waits for the answers. */
+  private stop(conversation: Conversation, expectedForegroundExecutionId: string | undefined): void {
+    const sessionId = conversation.backendId;
+    if (sessionId === undefined) return;
+    this.deps.backend.tell("session/stop", { sessionId });
+    if (expectedForegroundExecutionId === undefined) return;
+    this.deps.backend.tell("v4/command", {
+      commandId: this.deps.newId(),
+      clientId: "zcode-acp",
+      sessionId,
+      type: "stop",
+      payload: { expectedForegroundExecutionId },
+      issuedAt: this.deps.clock.now(),
+    });
+  }
+
+  /** Ends what a conversation waits for: its prompts answer as cancelled, its timers and questions are gone. */
+  retire(conversation: Conversation): void {
+    for (const timer of conversation.timers.values()) timer.cancel();
+    conversation.timers.clear();
+    conversation.rereading?.cancel();
+    this.hooks.dropQuestions(conversation);
+    const pending = [...conversation.prompts.values()];
+    conversation.prompts.clear();
+    for (const { settle } of pending) settle({ kind: "ended", stopReason: "cancelled", usage: undefined });
+  }
+}
+
+/** Busy is `-32010`; older builds said 1308 in these words, a number that elsewhere is a quota code. */
+function isBusy(error: unknown): boolean {
+  return (
+    error instanceof RpcError &&
+    (error.code === CODE.busy || (error.code === 1308 && error.message === "prompt is running"))
+  );
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}
