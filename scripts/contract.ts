@@ -63,8 +63,9 @@ export function judge(points: readonly Point[], titles: ReadonlyMap<string, read
   const wrong: string[] = [];
   for (const [file, ids] of titles) {
     for (const id of ids) {
-      if (known.has(id)) named.add(id);
-      else wrong.push(`${file} names ${id}, which is no point`);
+      if (!known.has(id)) wrong.push(`${file} names ${id}, which is no point`);
+      // What the simulator does shows nothing of the bridge.
+      else if (!file.startsWith("test/sim/")) named.add(id);
     }
   }
   const untested = points.filter((point) => !named.has(point.id));

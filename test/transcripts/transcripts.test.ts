@@ -17,9 +17,9 @@ const CONVERSATIONS = readdirSync(frames)
   .filter((name) => /^(02|03|04|05|06|07|08|10|11|12|14|15|18|19)-/.test(name))
   .sort();
 
-describe("P6 P7 P8 P9 P10 A3 A4 A6 B1 transcripts", () => {
+describe("transcripts", () => {
   for (const name of CONVERSATIONS) {
-    test(`recording ${name} becomes what is expected`, async () => {
+    test(`P6 P7 P8 P9 P10 A3 A4 A6 B1 M2 recording ${name} becomes what is expected`, async () => {
       const transcript = await play(join(frames, name));
       for (const style of ["fenced", "terminal"] as const) {
         const text = transcript[style].map((frame) => JSON.stringify(frame)).join("\n");
