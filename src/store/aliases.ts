@@ -84,7 +84,7 @@ export class AliasStore {
       return {};
     }
     try {
-      const value: unknown = JSON.parse(bytes);
+      const value: unknown = JSON.parse(bytes.replace(/^\uFEFF/, ""));
       if (isObj(value)) return value;
     } catch {
       // Reported below, with the case of a file that is JSON and no object.

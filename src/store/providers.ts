@@ -177,7 +177,7 @@ function isLocalUrl(url: string | undefined): boolean {
   if (url === undefined) return false;
   try {
     const host = new URL(url).hostname;
-    return host === "localhost" || host === "[::1]" || /^127\./.test(host);
+    return host === "localhost" || host === "[::1]" || /^127(?:\.\d+){3}$/.test(host);
   } catch {
     return false;
   }
