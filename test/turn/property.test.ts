@@ -219,11 +219,14 @@ class PlayedBackend {
   /** A stop that was heard: the running turn ends as cancelled. */
   private stopped = false;
   readonly taken: number[] = [];
+  private queued: { turnId: string; inputId: string } | undefined;
 
   constructor(
     private readonly random: Random,
     private readonly tells: boolean,
     private readonly echoes: boolean,
+    /** Takes a prompt while a notification turn runs, as newer builds do. */
+    private readonly queues: boolean,
   ) {}
 
   hear(effects: readonly Effect[]): void {
@@ -233,6 +236,7 @@ class PlayedBackend {
       if (effect.type === "reset") {
         // The session was closed: nothing of its turn comes any more.
         this.lanes.length = 0;
+        this.queued = undefined;
         this.lock = undefined;
       }
     }
@@ -267,11 +271,27 @@ class PlayedBackend {
     if (frees) {
       this.lock = undefined;
       this.stopped = false;
+      this.startQueued();
     }
     return input;
   }
 
   private send(key: number, inputId: string): void {
+    const notification = this.lanes.find((lane) =>
+      lane.some((input) => input.type === "turnEnded" && input.turnId === this.lock?.turnId),
+    );
+    if (this.lock?.notification && notification && this.queues) {
+      // Taken behind a turn of the backend's own: drained into it, or given one of its own after it.
+      this.taken.push(key);
+      notification.unshift({ type: "accepted", key });
+      if (this.random.chance(0.5)) {
+        notification.splice(1, 0, { type: "steered", inputId, targetTurnId: this.lock.turnId });
+      } else {
+        const turnId = `turn-${++this.turns}`;
+        this.queued = { turnId, inputId };
+      }
+      return;
+    }
     if (this.lock) {
       this.lanes.push([{ type: "refused", key, busy: true, error: ERROR }]);
       return;
@@ -298,6 +318,24 @@ class PlayedBackend {
     } else this.lanes.push([accepted, ...events]);
   }
 
+  private startQueued(): void {
+    if (!this.queued) return;
+    const { turnId, inputId } = this.queued;
+    this.queued = undefined;
+    this.lock = { turnId, notification: false };
+    const started: Input = {
+      type: "started",
+      turn: {
+        turnId,
+        inputId,
+        foregroundExecutionId: `fg-${turnId}`,
+        notification: false,
+        own: false,
+      },
+    };
+    this.lanes.push([{ type: "lockTaken" }, started, ...this.end(turnId, false)]);
+  }
+
   private end(turnId: string, notification: boolean): Input[] {
     const end: Input = {
       type: "turnEnded",
@@ -321,7 +359,7 @@ describe("with a backend that keeps its word", () => {
       test(`M4 B16 B22 one that ${name}: every prompt is answered, and waiting ones are only ever cancelled by a cancel`, () => {
         eachSeed(800, (random) => {
           judged((judge) => {
-            const backend = new PlayedBackend(random, tells, echoes);
+            const backend = new PlayedBackend(random, tells, echoes, tells && echoes && random.chance(0.5));
             let cancels = 0;
             const feed = (input: Input) => backend.hear(judge.feed(input));
             for (let n = 0; n < 40; n++) {
