@@ -6,6 +6,9 @@
 /** The most of a command's output that is kept for clients that redraw it whole, in characters. */
 export const OUTPUT_CHARS = 256 * 1024;
 
+/** By so much of its end is output found again that is too long to be kept whole. */
+const PROBE_CHARS = 1_000;
+
 const LINE_END = /\r?\n/;
 
 /** What `next` adds to `seen`, both tails of the same growing text. */
@@ -45,6 +48,12 @@ export function finalRemainder(shown: string, content: string): string {
   const whole = body.trimEnd();
   if (seen === whole || seen.endsWith(whole)) return "";
   if (body.startsWith(shown)) return body.slice(shown.length);
+  if (shown.length >= OUTPUT_CHARS) {
+    // The start of what was shown is no longer known: only what follows its end can be told to be new.
+    const end = seen.slice(-PROBE_CHARS);
+    const place = whole.lastIndexOf(end);
+    return place < 0 ? "" : body.slice(place + end.length + shown.length - seen.length);
+  }
   if (whole.startsWith(seen))
     return body.slice(seen.length).replace(/^\r?\n/, shown.endsWith("\n") ? "" : "\n");
   const counts = new Map<string, number>();

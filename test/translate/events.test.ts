@@ -463,6 +463,25 @@ describe("tools", () => {
     expect(seen).toEqual(["last", "out 0", "out 1", "out 2", "out 3", "out 4", "warn"].sort());
   });
 
+  test("P7 A6 a result that repeats more than is kept of the output shows nothing twice", () => {
+    const lines = Array.from({ length: 500 }, (_, i) => `${`${i} `.repeat(250)}\n`);
+    for (const [last, content] of [
+      ["", lines.join("")],
+      ["the end", `${lines.join("")}the end`],
+      [
+        "the end",
+        `Exit code 1\n${lines.slice(0, 20).join("")}[480 lines left out]\n${lines.slice(-20).join("")}the end`,
+      ],
+      ["", `${lines.slice(0, 20).join("")}[cut]`],
+    ] as const) {
+      const s = scene().tool("scheduled", "c1", bash("x"));
+      for (let n = 0; n < lines.length; n += 10)
+        s.tool("progress", "c1", { stdoutTail: lines.slice(Math.max(0, n - 20), n + 10).join("") });
+      s.tool("result", "c1", { result: { success: true, content } });
+      expect(s.watcher.cards.get("c1")!.output === lines.join("") + last).toBe(true);
+    }
+  });
+
   test("P7 a preview in place of a tail is read the same way", () => {
     const s = scene().tool("scheduled", "c1", bash("x"));
     s.tool("progress", "c1", { outputPreview: { text: "a", fullText: "a\n", totalLines: 1 } });
