@@ -55,7 +55,7 @@ describe("every failure", () => {
     expect(codes.size).toBe(9);
   });
 
-  test("A2 params, what is not there and what is ours have their codes", () => {
+  test("params, what is not there and what is ours have their codes", () => {
     expect(requestError(errors.badPath("x")).code).toBe(-32602);
     expect(requestError(errors.sessionUnknown("x")).code).toBe(-32002);
     expect(requestError(errors.queueFull()).code).toBe(-32603);

@@ -175,7 +175,7 @@ describe("what is taken", () => {
     });
   });
 
-  test("A9 messages of no form at all are the SDK's", () => {
+  test("messages of no form at all are the SDK's", () => {
     const { made } = lane();
     for (const wrong of WRONG_VALUES) {
       expect(made.take(wrong as AnyMessage)).toBe(false);

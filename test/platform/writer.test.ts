@@ -70,7 +70,7 @@ const line = (random: Random, n: number) => `${n}:${"x".repeat(random.int(0, 30)
 for (const eager of [false, true]) {
   const name = eager ? "eager" : "joined";
 
-  test(`A9 A14 ${name}: through a stream that blocks at random every line leaves once and in order, and pending is what has not left`, async () => {
+  test(`A14 ${name}: through a stream that blocks at random every line leaves once and in order, and pending is what has not left`, async () => {
     await eachSeedAsync(400, async (random) => {
       const sink = new TestSink();
       sink.mood = () => (random.chance(0.4) ? "block" : "take");
@@ -109,7 +109,7 @@ for (const eager of [false, true]) {
     });
   });
 
-  test(`A9 ${name}: a stream that fails at random tells its error once; what left before is whole lines in order, nothing follows`, async () => {
+  test(`${name}: a stream that fails at random tells its error once; what left before is whole lines in order, nothing follows`, async () => {
     await eachSeedAsync(400, async (random) => {
       const sink = new TestSink();
       let failed = false;
@@ -155,7 +155,7 @@ for (const eager of [false, true]) {
 }
 
 describe("joining", () => {
-  test("A9 lines of one tick leave in one block, those of the next in another", async () => {
+  test("lines of one tick leave in one block, those of the next in another", async () => {
     const sink = new TestSink();
     const writer = new LineWriter(sink);
     writer.write("a");
@@ -167,7 +167,7 @@ describe("joining", () => {
     expect(sink.blocks).toEqual(["a\nb\n", "c\n"]);
   });
 
-  test("A9 eager, each line leaves at once; while the stream is full the rest is joined", async () => {
+  test("eager, each line leaves at once; while the stream is full the rest is joined", async () => {
     const sink = new TestSink();
     const writer = new LineWriter(sink, () => {}, true);
     writer.write("a");
@@ -199,7 +199,7 @@ describe("joining", () => {
 });
 
 describe("the end", () => {
-  test("A9 closing gives the stream what is queued, ends it once, and drops what comes later", async () => {
+  test("closing gives the stream what is queued, ends it once, and drops what comes later", async () => {
     const sink = new TestSink();
     const writer = new LineWriter(sink);
     writer.write("a");
@@ -236,7 +236,7 @@ describe("the end", () => {
     expect(sink.text).toBe("a\n");
   });
 
-  test("A9 a flush that fails, and an end that throws, are told once", async () => {
+  test("a flush that fails, and an end that throws, are told once", async () => {
     const errors: unknown[] = [];
     const sink = new TestSink();
     sink.flushFails = true;
@@ -260,7 +260,7 @@ describe("the end", () => {
     expect(thrown).toHaveLength(1);
   });
 
-  test("A9 an error callback that writes again neither loops nor is called twice", async () => {
+  test("an error callback that writes again neither loops nor is called twice", async () => {
     const sink = new TestSink();
     sink.mood = () => "throw";
     let told = 0;
