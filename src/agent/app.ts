@@ -344,6 +344,17 @@ class Surface {
       );
       return { configOptions: configOptions(conversation, this.deps.language) };
     },
+    "session/cancelBackgroundTask": async (params) => {
+      const { cancelled, status, reason } = await this.deps.sessions.cancelTask(
+        this.known(params),
+        str(params.taskId) ?? "",
+      );
+      return {
+        cancelled: cancelled === true,
+        ...(str(status) ? { status } : {}),
+        ...(str(reason) ? { reason } : {}),
+      };
+    },
   };
 
   async setOption(params: Obj) {

@@ -127,6 +127,9 @@ export function cardMeta(card: ToolCard): Record<string, unknown> {
       ...(card.parentId === undefined ? {} : { parentToolUseId: card.parentId }),
     },
     ...(card.subagent === undefined ? {} : { subagent: card.subagent }),
+    ...(card.task === undefined
+      ? {}
+      : { backgroundTask: { taskId: card.task.id, ...(card.task.cancelled ? { cancelled: true } : {}) } }),
   };
 }
 

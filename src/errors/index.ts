@@ -39,6 +39,7 @@ export const TABLE = {
   badPath: entry("ZACP-203", "error.badPath", "params"),
   badOption: entry("ZACP-204", "error.badOption", "params"),
   sessionBusy: entry("ZACP-205", "error.sessionBusy", "busy"),
+  taskUnknown: entry("ZACP-206", "error.taskUnknown", "params"),
   notSignedIn: entry("ZACP-301", "error.notSignedIn", "auth"),
   nothingSignedIn: entry("ZACP-302", "error.nothingSignedIn", "auth"),
   promptFailedCaptcha: entry("ZACP-311", "error.promptFailed.captcha"),
@@ -154,6 +155,7 @@ export const errors = {
   unsupported: (what: string) => make("unsupported", { what }),
   sessionUnknown: (id: string) => make("sessionUnknown", { id: short(id) }),
   sessionBusy: () => make("sessionBusy", {}),
+  taskUnknown: (id: string) => make("taskUnknown", { id }),
   queueFull: () => make("queueFull", {}),
   badPath: (path: string) => make("badPath", { path: short(path) }),
   badOption: (option: string, value: string) =>

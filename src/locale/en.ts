@@ -17,6 +17,8 @@ export const EN = {
   "error.bridgeClosing.hint": "Open the conversation again.",
   "error.sessionUnknown": "There is no conversation {id}.",
   "error.sessionUnknown.hint": "It may have been removed; start a new one.",
+  "error.taskUnknown": "No background task {id} was seen in this conversation.",
+  "error.taskUnknown.hint": "A task can be cancelled from its own conversation only.",
   "error.sessionBusy": "This conversation still works on the prompt before.",
   "error.sessionBusy.hint": "Wait for it to end, or cancel it.",
   "error.queueFull": "Too many prompts are waiting in this conversation.",

@@ -5,6 +5,7 @@
 
 import type { Timer } from "../platform/clock.ts";
 import type { Obj } from "../platform/json.ts";
+import { newTaskBook } from "../tasks/background.ts";
 import { newTranslateState, type TranslateState } from "../translate/events.ts";
 import { newTurnState, type Outcome, type TimerName, type TurnState } from "../turn/machine.ts";
 import { type ModelRef, NO_SETTINGS, type Settings } from "./settings.ts";
@@ -39,6 +40,7 @@ export class Conversation {
   prompted = false;
   translate: TranslateState;
   turns: TurnState;
+  readonly tasks = newTaskBook();
   readonly prompts = new Map<number, PendingPrompt>();
   readonly timers = new Map<TimerName, Timer>();
   /** A second look at the to-do list that is due. */

@@ -10,6 +10,7 @@ import type { Clock } from "../platform/clock.ts";
 import { list, num, type Obj, obj, str, text } from "../platform/json.ts";
 import type { Log } from "../platform/log.ts";
 import type { AliasStore } from "../store/aliases.ts";
+import { cancelTask, endTasks, keepTask, knowsTask, taskUpdated } from "../tasks/background.ts";
 import { closeOpenCards, planUpdate, translateEvent } from "../translate/events.ts";
 import { turnFailure } from "../translate/failure.ts";
 import type { Update } from "../translate/updates.ts";
@@ -162,6 +163,30 @@ export class Sessions {
     if (wanted.model !== undefined) await this.residence.setModel(conversation, wanted.model);
   }
 
+  /**
+   * Cancels a background task of this conversation.
+   * @returns what the backend answered.
+   * @throws where the task was never seen in this conversation: another's task is nobody's to end.
+   */
+  async cancelTask(conversation: Conversation, taskId: string): Promise<Obj> {
+    if (!knowsTask(conversation.tasks, taskId)) throw errors.taskUnknown(taskId);
+    cancelTask(conversation.tasks, taskId);
+    let answer: Obj;
+    try {
+      const params = { sessionId: conversation.backendId, taskId };
+      answer = obj(await this.residence.call(conversation, "session/cancelBackgroundTask", params));
+    } catch (error) {
+      keepTask(conversation.tasks, taskId);
+      throw error;
+    }
+    if (answer.cancelled !== true) keepTask(conversation.tasks, taskId);
+    else {
+      const updates = endTasks(conversation.tasks, conversation.translate, "cancelled", taskId);
+      for (const update of updates) this.deliver(conversation, update);
+    }
+    return answer;
+  }
+
   /** The stored messages of a conversation, whole, from a resume's own answer where one was needed. */
   async history(conversation: Conversation): Promise<readonly unknown[]> {
     if (conversation.backendId === undefined) return [];
@@ -225,8 +250,11 @@ export class Sessions {
     const payload = obj(params.payload);
     const turnId = text(params.turnId) ?? text(payload.turnId);
     if (type === "turn.started") return this.turnStarted(conversation, turnId, payload);
-    for (const update of translateEvent(conversation.translate, type, payload))
-      this.deliver(conversation, update);
+    const updates =
+      type === "session.updated" && payload.taskId !== undefined
+        ? taskUpdated(conversation.tasks, conversation.translate, payload)
+        : translateEvent(conversation.translate, type, payload);
+    for (const update of updates) this.deliver(conversation, update);
     const inputId = text(payload.inputId);
     switch (type) {
       case "turn.completed":
@@ -296,7 +324,11 @@ export class Sessions {
     for (const conversation of this.registry.all()) {
       if (conversation.residentIn === 0) continue;
       conversation.residentIn = 0;
-      for (const update of closeOpenCards(conversation.translate)) this.deliver(conversation, update);
+      const { tasks, translate } = conversation;
+      // Whatever ran in the background was below that process, and went with it.
+      for (const update of [...endTasks(tasks, translate, "lost"), ...closeOpenCards(translate)]) {
+        this.deliver(conversation, update);
+      }
       this.deps.sink.dropQuestions(conversation);
       this.turns.dispatch(conversation, { type: "lost", error });
     }

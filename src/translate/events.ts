@@ -4,14 +4,20 @@
  */
 
 import { bool, list, num, type Obj, obj, str, text } from "../platform/json.ts";
-import { appendedTail, finalRemainder, OUTPUT_CHARS } from "./output.ts";
+import {
+  appendOutput,
+  appendTails,
+  BROKEN_OFF,
+  type Card,
+  closeCard,
+  isOpen,
+  openCard,
+  refreshCard,
+} from "./cards.ts";
+import { finalRemainder, OUTPUT_CHARS } from "./output.ts";
 import { displayDiffs, resultFiles, viewTool } from "./tools.ts";
 import type { PlanEntry, SubagentResult, ToolCard, Update } from "./updates.ts";
 import { tokens } from "./usage.ts";
-
-type Mutable<T> = { -readonly [K in keyof T]: T[K] };
-/** `launched`: its command was moved to the background, and ends with its task instead of its turn. */
-type Card = Mutable<ToolCard> & { stdout: string; stderr: string; launched: boolean };
 
 export interface TranslateState {
   readonly cwd: string;
@@ -59,7 +65,7 @@ export function closeOpenCards(state: TranslateState): Update[] {
   state.calls.clear();
   for (const [id, card] of state.cards) {
     if (card.launched && isOpen(card)) continue;
-    if (isOpen(card)) updates.push(close(card, "failed"));
+    if (isOpen(card)) updates.push(closeCard(card, "failed"));
     state.cards.delete(id);
   }
   return updates;
@@ -79,9 +85,9 @@ export function ensureCard(
   if (known)
     return {
       card: known,
-      updates: known.rawInput === undefined && isOpen(known) ? refresh(state, known, input) : [],
+      updates: known.rawInput === undefined && isOpen(known) ? refreshCard(state, known, input) : [],
     };
-  const card = open(state, id, name, input, undefined);
+  const card = openCard(state, id, name, input, undefined);
   return { card, updates: [{ kind: "tool", change: "opened", card }] };
 }
 
@@ -132,7 +138,9 @@ function tool(state: TranslateState, payload: Obj): Update[] {
       return [];
     }
     const input = payload.input === undefined ? (call?.input ?? {}) : obj(payload.input);
-    card = open(state, id, name, input, text(payload.parentToolCallId));
+    card = openCard(state, id, name, input, text(payload.parentToolCallId));
+    // What a sub-agent does in the background ends with it, not with the turn that sent it out.
+    card.launched = payload.background === true || state.cards.get(card.parentId ?? "")?.background === true;
     // A copy: where its result is the first that is heard of a call, the card is closed before this is drawn.
     updates.push({ kind: "tool", change: "opened", card: { ...card } });
   }
@@ -141,7 +149,7 @@ function tool(state: TranslateState, payload: Obj): Update[] {
   switch (payload.kind) {
     case "scheduled":
       if (payload.input !== undefined && updates.length === 0)
-        updates.push(...refresh(state, card, obj(payload.input)));
+        updates.push(...refreshCard(state, card, obj(payload.input)));
       break;
     case "started":
       if (card.status !== "in_progress") {
@@ -150,7 +158,7 @@ function tool(state: TranslateState, payload: Obj): Update[] {
       }
       break;
     case "progress":
-      updates.push(...progress(card, payload));
+      if (card.command) updates.push(...appendTails(card, payload));
       break;
     case "result":
       updates.push(...result(state, card, obj(payload.result)));
@@ -158,75 +166,12 @@ function tool(state: TranslateState, payload: Obj): Update[] {
     case "error": {
       const error = payload.error;
       card.failure = text(obj(error).message) ?? text(error) ?? "";
-      updates.push(close(card, "failed"));
+      updates.push(closeCard(card, "failed"));
       break;
     }
   }
   return updates;
 }
-
-function open(
-  state: TranslateState,
-  id: string,
-  name: string,
-  input: Obj,
-  parentId: string | undefined,
-): Card {
-  const view = viewTool(name, input, state.cwd);
-  const card: Card = {
-    id,
-    name,
-    ...view,
-    rawInput: Object.keys(input).length > 0 ? input : undefined,
-    status: "pending",
-    output: "",
-    exitCode: undefined,
-    signal: undefined,
-    failure: undefined,
-    subagent: undefined,
-    parentId,
-    background: bool(input.run_in_background) ?? false,
-    stdout: "",
-    stderr: "",
-    launched: false,
-  };
-  state.cards.set(id, card);
-  return card;
-}
-
-function refresh(state: TranslateState, card: Card, input: Obj): Update[] {
-  if (Object.keys(input).length === 0) return [];
-  Object.assign(card, viewTool(card.name, input, state.cwd), {
-    rawInput: input,
-    background: bool(input.run_in_background) ?? false,
-  });
-  return [{ kind: "tool", change: "changed", card }];
-}
-
-function progress(card: Card, payload: Obj): Update[] {
-  if (!card.command) return [];
-  const out = str(payload.stdoutTail) ?? str(obj(payload.outputPreview).fullText) ?? "";
-  const err = str(payload.stderrTail) ?? "";
-  const appended = appendedTail(card.stdout, out) + appendedTail(card.stderr, err);
-  if (out !== "") card.stdout = out;
-  if (err !== "") card.stderr = err;
-  return appended === "" ? [] : [append(card, appended)];
-}
-
-function append(card: Card, appended: string): Update {
-  card.output += appended;
-  if (card.output.length > OUTPUT_CHARS) card.output = card.output.slice(-OUTPUT_CHARS);
-  return { kind: "tool", change: "output", card, appended, soFar: card.output };
-}
-
-/** Ends of a command that are no success, whatever else its result says. */
-export const BROKEN_OFF: ReadonlySet<string> = new Set([
-  "failed",
-  "timed_out",
-  "cancelled",
-  "spawn_error",
-  "lost",
-]);
 
 function result(state: TranslateState, card: Card, value: Obj): Update[] {
   const updates: Update[] = [];
@@ -236,17 +181,18 @@ function result(state: TranslateState, card: Card, value: Obj): Update[] {
   const status = str(command.status) ?? "";
   const failed = value.success === false || (card.command && BROKEN_OFF.has(status));
   if (card.command) {
-    const rest = finalRemainder(card.output, content);
-    if (rest !== "") updates.push(append(card, rest));
     if (!failed && (status === "backgrounded" || (card.background && status !== "completed"))) {
-      // The launch is over, the command is not: its card stays open until the task ends.
+      // The launch is over, the command is not: its card stays open until the task ends, and shows what that writes
+      // rather than the note to the model that it runs.
       card.background = true;
       card.launched = true;
       return updates;
     }
+    const rest = finalRemainder(card.output, content);
+    if (rest !== "") updates.push(appendOutput(card, rest));
     card.exitCode = num(command.exitCode) ?? num(perf.exitCode) ?? exitCodeIn(content);
     if (card.exitCode === undefined) card.exitCode = failed ? 1 : 0;
-    updates.push(close(card, failed || card.exitCode !== 0 ? "failed" : "completed"));
+    updates.push(closeCard(card, failed || card.exitCode !== 0 ? "failed" : "completed"));
     return updates;
   }
   const diffs = displayDiffs(value, state.cwd);
@@ -263,7 +209,7 @@ function result(state: TranslateState, card: Card, value: Obj): Update[] {
     card.output = content.length > OUTPUT_CHARS ? content.slice(0, OUTPUT_CHARS) : content;
   }
   if (failed) card.failure = text(obj(value.error).message) ?? text(value.error) ?? content;
-  updates.push(close(card, failed ? "failed" : "completed"));
+  updates.push(closeCard(card, failed ? "failed" : "completed"));
   if (card.name === "TodoWrite" && !failed)
     updates.push(...planUpdate(state, todosOf(content, card.rawInput)));
   return updates;
@@ -300,18 +246,7 @@ function deny(state: TranslateState, payload: Obj): Update[] {
   const card = id === undefined ? undefined : state.cards.get(id);
   if (!card || !isOpen(card)) return [];
   card.failure = text(payload.reason);
-  return [close(card, "failed")];
-}
-
-function close(card: Card, status: "completed" | "failed"): Update {
-  card.status = status;
-  card.stdout = "";
-  card.stderr = "";
-  return { kind: "tool", change: "closed", card };
-}
-
-function isOpen(card: Card): boolean {
-  return card.status === "pending" || card.status === "in_progress";
+  return [closeCard(card, "failed")];
 }
 
 function resultText(content: unknown): string {

@@ -4,8 +4,8 @@
  */
 
 import { list, num, type Obj, obj, str, text } from "../platform/json.ts";
+import { BROKEN_OFF } from "./cards.ts";
 import {
-  BROKEN_OFF,
   closeOpenCards,
   newTranslateState,
   type TranslateState,

@@ -61,6 +61,8 @@ export interface ToolCard {
   /** What is said when the call failed for another reason than its exit code. */
   readonly failure: string | undefined;
   readonly subagent: SubagentResult | undefined;
+  /** The background task that the card stands for, and whether a person cancelled it. */
+  readonly task: { readonly id: string; readonly cancelled: boolean } | undefined;
   /** The card of the sub-agent that made this call. */
   readonly parentId: string | undefined;
   /** Runs on after its turn: it is not closed with it. */

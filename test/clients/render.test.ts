@@ -24,6 +24,7 @@ const CARD: ToolCard = {
   signal: undefined,
   failure: undefined,
   subagent: undefined,
+  task: undefined,
   parentId: undefined,
   background: false,
 };

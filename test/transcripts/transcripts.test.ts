@@ -14,7 +14,7 @@ const update = process.env.ZCODE_ACP_UPDATE_TRANSCRIPTS === "1";
 
 /** Recordings that hold a conversation; the others show requests that a bridge sends elsewhere or not at all. */
 const CONVERSATIONS = readdirSync(frames)
-  .filter((name) => /^(02|03|04|05|06|07|08|10|11|12|14|15|18|19)-/.test(name))
+  .filter((name) => /^(02|03|04|05|06|07|08|09|10|11|12|14|15|18|19)-/.test(name))
   .sort();
 
 describe("transcripts", () => {
