@@ -47,6 +47,8 @@ export interface AgentDeps {
 
 /** The one protocol version that is spoken. */
 const PROTOCOL_VERSION = 1;
+/** The last moment that a date can hold, in milliseconds since the epoch. */
+const LATEST_DATE = 8.64e15;
 const AUTH_METHOD = "zcode-credentials";
 
 export interface AgentConnection {
@@ -279,7 +281,9 @@ class Surface {
         sessionId,
         cwd,
         ...(title === "" ? {} : { title }),
-        ...(updatedAt > 0 ? { updatedAt: new Date(updatedAt).toISOString() } : {}),
+        ...(updatedAt > 0 && updatedAt <= LATEST_DATE
+          ? { updatedAt: new Date(updatedAt).toISOString() }
+          : {}),
       })),
     };
   }

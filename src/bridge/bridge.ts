@@ -119,6 +119,7 @@ export function createBridge(deps: BridgeDeps): Bridge {
     clients,
     log,
     language,
+    generation: () => backend.generation,
     owner: (params) => sessions.owner(params),
     publish: (conversation, update) => clients.publish(conversation.id, update),
   });

@@ -20,6 +20,8 @@ export interface QuestionDeps {
   readonly clients: Clients;
   readonly log: Log;
   readonly language: Language;
+  /** The backend's process: its ids mean nothing in another one. */
+  generation(): number;
   /** The conversation that owns a backend session, if it is live here. */
   owner(params: Obj): Conversation | undefined;
   publish(conversation: Conversation, update: Update): void;
@@ -37,7 +39,10 @@ interface Option {
 }
 
 interface Question {
-  readonly requestId: string;
+  /** Process, session and request: an answer to one is none to another. */
+  readonly key: string;
+  /** Whether the backend may ask it again under the same id. */
+  readonly repeatable: boolean;
   readonly conversation: Conversation;
   readonly replies: Reply[];
   readonly abort: AbortController;
@@ -56,10 +61,10 @@ export class Permissions {
   constructor(private readonly deps: QuestionDeps) {}
 
   ask(request: ServerRequest, reply: Reply): void {
-    const requestId = text(request.params.requestId) ?? `frame:${request.id}`;
-    const answer = this.decided.get(requestId);
+    const key = this.keyOf(request);
+    const answer = this.decided.get(key);
     if (answer) return reply.result(answer);
-    const known = this.open.get(requestId);
+    const known = this.open.get(key);
     if (known) {
       known.replies.push(reply);
       return;
@@ -68,8 +73,8 @@ export class Permissions {
     if (!conversation) {
       return reply.result({ decision: "deny", reason: t("permission.noSession", {}, this.deps.language) });
     }
-    const question = this.prepare(requestId, conversation, request.params, reply);
-    this.open.set(requestId, question);
+    const question = this.prepare(key, conversation, request.params, reply);
+    this.open.set(key, question);
     if (conversation.turns.stopping) return this.decline(question, "permission.cancelled");
     for (const client of this.deps.clients.all) if (client.initialized) void this.put(question, client);
   }
@@ -86,11 +91,20 @@ export class Permissions {
     return this.open.size;
   }
 
-  private prepare(requestId: string, conversation: Conversation, params: Obj, reply: Reply): Question {
+  /** A repeat has the same `requestId`; without one a frame is a question of its own. */
+  private keyOf(request: ServerRequest): string {
+    const { params } = request;
+    const requestId = text(params.requestId);
+    const own = requestId === undefined ? `frame ${request.id}` : `request ${requestId}`;
+    return `${this.deps.generation()} ${text(params.sessionId) ?? ""} ${own}`;
+  }
+
+  private prepare(key: string, conversation: Conversation, params: Obj, reply: Reply): Question {
     const options = readOptions(params.options, this.deps.language);
     const card = this.card(conversation, params);
     return {
-      requestId,
+      key,
+      repeatable: text(params.requestId) !== undefined,
       conversation,
       replies: [reply],
       abort: new AbortController(),
@@ -151,7 +165,7 @@ export class Permissions {
       // An error is no answer: this client is out of the race, the question stays open for the others.
       return;
     }
-    if (this.open.get(question.requestId) !== question) return;
+    if (this.open.get(question.key) !== question) return;
     const outcome = obj(obj(answer).outcome);
     if (outcome.outcome === "selected") {
       const chosen = question.options.find((option) => option.optionId === outcome.optionId);
@@ -171,8 +185,8 @@ export class Permissions {
   }
 
   private decide(question: Question, answer: Obj): void {
-    if (!this.open.delete(question.requestId)) return;
-    this.decided.set(question.requestId, answer);
+    if (!this.open.delete(question.key)) return;
+    if (question.repeatable) this.decided.set(question.key, answer);
     if (this.decided.size > REMEMBERED) {
       const oldest = this.decided.keys().next().value;
       if (oldest !== undefined) this.decided.delete(oldest);

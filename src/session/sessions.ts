@@ -209,7 +209,7 @@ export class Sessions {
       .flatMap((entry) => {
         const sessionId = text(entry.sessionId);
         const path = text(obj(entry.workspace).workspacePath) ?? cwd;
-        if (sessionId === undefined || path === undefined || entry.archivedAt !== undefined) return [];
+        if (sessionId === undefined || path === undefined || num(entry.archivedAt) !== undefined) return [];
         const updatedAt = num(entry.updatedAt) ?? num(entry.createdAt) ?? 0;
         return [{ sessionId, cwd: path, title: str(entry.title) ?? "", updatedAt }];
       })

@@ -3,7 +3,7 @@
  * is no I/O and no clock. Every field of a payload may be missing or of another type.
  */
 
-import { bool, list, num, type Obj, obj, str, text } from "../platform/json.ts";
+import { list, num, type Obj, obj, str, text } from "../platform/json.ts";
 import {
   appendOutput,
   appendTails,
@@ -15,7 +15,7 @@ import {
   refreshCard,
 } from "./cards.ts";
 import { finalRemainder, OUTPUT_CHARS } from "./output.ts";
-import { displayDiffs, resultFiles, viewTool } from "./tools.ts";
+import { displayDiffs, resultFiles } from "./tools.ts";
 import type { PlanEntry, SubagentResult, ToolCard, Update } from "./updates.ts";
 import { tokens } from "./usage.ts";
 

@@ -239,3 +239,71 @@ function readLog(home: string): string[] {
     .filter((name) => name.endsWith(".log"))
     .flatMap((name) => readFileSync(join(dir, name), "utf8").split("\n"));
 }
+
+test("B1 A4 M6 an answer belongs to one question of one session and one process: nothing else is allowed by it", async () => {
+  const { test, server, client, answer, event } = await running();
+  const asked: Json[] = [];
+  client.handlers.set("session/request_permission", (params) => {
+    asked.push(params);
+    return { outcome: { outcome: "selected", optionId: "allow" } };
+  });
+  const ask = (id: string, requestId: string | undefined, sessionId = "s1") => ({
+    id,
+    method: "interaction/requestPermission",
+    params: {
+      sessionId,
+      ...(requestId ? { requestId } : {}),
+      toolCallId: `call_${id}`,
+      toolName: "Bash",
+      input: { command: `run ${id}` },
+      options: [],
+    },
+  });
+  const answered = async (on: PlayedServer, id: string) =>
+    (await on.take((frame) => frame.id === id && frame.method === undefined)).result as Json;
+  server.push(ask("server-7", undefined));
+  expect((await answered(server, "server-7")).decision).toBe("allow");
+  server.push(ask("server-8", "perm_1"));
+  expect((await answered(server, "server-8")).decision).toBe("allow");
+  // The same frame id once more, without a request id, is a question of its own.
+  server.push(ask("server-7", undefined));
+  await answered(server, "server-7");
+  expect(asked).toHaveLength(3);
+  // A session that is not open here is denied, whatever was allowed elsewhere under that id.
+  server.push(ask("server-9", "perm_1", "s2"));
+  expect((await answered(server, "server-9")).decision).toBe("deny");
+  server.push(event("turn.completed", { resultType: "success" }));
+  await answer;
+  // The next process counts its ids from the start: the same ones are new questions.
+  server.die(1);
+  const session = (asked[0]?.sessionId as string) ?? "";
+  const again = client.prompt(session, "again");
+  const next = await test.server(1);
+  const probe = await next.take((frame) => frame.method === "runtime/capabilities");
+  next.push({ id: probe.id, result: {} });
+  const resume = await next.take((frame) => frame.method === "session/resume");
+  next.push({ id: resume.id, result: { session: { sessionId: "s1" }, runtime: { eventSeq: 0 } } });
+  const subscribe = await next.take((frame) => frame.method === "session/subscribe");
+  next.push({ id: subscribe.id, result: {} });
+  const send = await next.take((frame) => frame.method === "session/send");
+  next.push({ id: send.id, result: { accepted: true } });
+  next.push(ask("server-7", "perm_1"));
+  expect((await answered(next, "server-7")).decision).toBe("allow");
+  expect(asked).toHaveLength(4);
+  next.push({
+    method: "session/event",
+    params: {
+      sessionId: "s1",
+      seq: 1,
+      turnId: "t2",
+      type: "turn.started",
+      payload: { inputId: (send.params as Json).inputId },
+    },
+  });
+  next.push({
+    method: "session/event",
+    params: { sessionId: "s1", seq: 2, turnId: "t2", type: "turn.completed", payload: {} },
+  });
+  await again;
+  await test.bridge.close();
+});
