@@ -91,20 +91,37 @@ export function connectAgent(send: (message: string) => void, deps: AgentDeps): 
       input = controller;
     },
   });
-  const connection = agentApp(surface, lane).connect(
+  const connection = agentApp(surface).connect(
     sdkStream(readable, (message) => {
       const line = JSON.stringify(message);
       send(line);
       note("out", message, line.length);
+      if (behind && !("method" in message) && "id" in message && message.id === behind.initialize) {
+        const { messages } = behind;
+        behind = undefined;
+        for (const [waiting, size] of messages) take(waiting, size);
+      }
       lane.sent(message);
     }),
   );
+  /** What came right behind an `initialize` that is not answered yet: served after it, in its order. */
+  let behind: { initialize: unknown; messages: [AnyMessage, number][] } | undefined;
+  const take = (message: AnyMessage, size: number): void => {
+    if (behind) {
+      behind.messages.push([message, size]);
+      return;
+    }
+    const { method, id } = obj(message);
+    // Only an id that the SDK answers under can be waited for.
+    if (!client.initialized && method === "initialize" && (typeof id === "string" || Number.isFinite(id))) {
+      behind = { initialize: id, messages: [] };
+    }
+    if (!lane.take(message)) input.enqueue(message);
+    note("in", message, size);
+  };
   deps.clients.add(client);
   return {
-    message: (message, size) => {
-      if (!lane.take(message)) input.enqueue(message);
-      note("in", message, size);
-    },
+    message: take,
     // What was asked before the end is still answered, where that takes no time.
     end: () => {
       const close = () => {
@@ -118,7 +135,7 @@ export function connectAgent(send: (message: string) => void, deps: AgentDeps): 
   };
 }
 
-function agentApp(surface: Surface, lane: PromptLane): AgentApp {
+function agentApp(surface: Surface): AgentApp {
   const answered =
     <P, R>(run: (params: P, signal: AbortSignal) => R | Promise<R>) =>
     async ({ params, signal }: { params: P; signal: AbortSignal }): Promise<R> => {
@@ -174,10 +191,7 @@ function agentApp(surface: Surface, lane: PromptLane): AgentApp {
       "session/set_config_option",
       answered((params) => surface.setOption(obj(params))),
     )
-    .onNotification("session/cancel", ({ params }) => {
-      lane.cancelled();
-      surface.cancel(obj(params));
-    });
+    .onNotification("session/cancel", ({ params }) => surface.cancel(obj(params)));
   for (const [name, run] of Object.entries(surface.extensions)) {
     // The underscore is what ACP reserves for extensions; older clients of this agent send the name without it.
     for (const method of [name, `_${name}`]) app.onRequest(method, obj, answered(run));

@@ -89,9 +89,6 @@ export class PromptLane {
     return new Promise((resolve) => this.idleWaiters.push(resolve));
   }
 
-  /** To be told when the SDK has handed a `session/cancel` on; nothing waits for it. */
-  cancelled(): void {}
-
   /** True while the SDK has something of a session that a prompt must not overtake. */
   private isAhead(session: string): boolean {
     for (const other of this.withSdk.values()) if (other === session) return true;

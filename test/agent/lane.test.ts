@@ -358,7 +358,7 @@ describe("order", () => {
     ]);
   });
 
-  test.failing("what is sent right behind initialize, without waiting for its answer, is served", async () => {
+  test("A2 what is sent right behind initialize, without waiting for its answer, is served", async () => {
     const { agent, heard } = connection(new Random(1));
     agent.message(request("init", "initialize", { protocolVersion: 1, clientCapabilities: {} }));
     agent.message(request(1, "session/list", {}));
