@@ -107,6 +107,7 @@ export function createBridge(deps: BridgeDeps): Bridge {
     rules: deps.rules,
     clock,
     log,
+    language,
     newId: deps.newId ?? (() => crypto.randomUUID()),
     sink: {
       update: (conversation, update) => clients.publish(conversation.id, update),

@@ -67,6 +67,16 @@ export const EN = {
   "error.internal": "Something in zcode-acp went wrong ({name}).",
   "error.internal.hint": "The log in its state folder has more; please report it.",
 
+  "notice.waiting": "Waiting for the agent to finish what a background task left it to do.",
+  "notice.steered": "Your prompt joined the turn that was running already.",
+  "notice.goalPaused": "The goal is paused for your prompt.",
+  "notice.retry.rate":
+    "The provider limits how often it may be asked; trying again in {seconds} s ({attempt} of {attempts}).",
+  "notice.retry.overloaded":
+    "The provider has trouble; trying again in {seconds} s ({attempt} of {attempts}).",
+  "notice.retry.network":
+    "The provider could not be reached; trying again in {seconds} s ({attempt} of {attempts}).",
+
   "headers.start-plan":
     "A Start Plan works in the ZCode app only: each request needs a captcha there. Choose a coding plan or another provider.",
   "headers.team-coding-plan":

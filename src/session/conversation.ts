@@ -7,6 +7,7 @@ import type { Timer } from "../platform/clock.ts";
 import type { Obj } from "../platform/json.ts";
 import { newTaskBook } from "../tasks/background.ts";
 import { newTranslateState, type TranslateState } from "../translate/events.ts";
+import { Repeats } from "../translate/repeat.ts";
 import { newTurnState, type Outcome, type TimerName, type TurnState } from "../turn/machine.ts";
 import { type ModelRef, NO_SETTINGS, type Settings } from "./settings.ts";
 
@@ -43,6 +44,10 @@ export class Conversation {
   readonly tasks = newTaskBook();
   readonly prompts = new Map<number, PendingPrompt>();
   readonly timers = new Map<TimerName, Timer>();
+  /** What the active prompt has said in its tries, by kind of text. */
+  readonly repeats = { agent: new Repeats(), thought: new Repeats() };
+  /** Inputs of ours that the backend queued behind a turn of its own: its id for each. */
+  readonly queuedInputs = new Map<string, string>();
   /** A second look at the to-do list that is due. */
   rereading: Timer | undefined;
   nextKey = 1;

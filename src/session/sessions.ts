@@ -6,6 +6,7 @@
 import type { Backend } from "../backend/backend.ts";
 import { RpcError } from "../backend/rpc.ts";
 import { errors } from "../errors/index.ts";
+import { type Language, type SentenceKey, sentence, t } from "../locale/index.ts";
 import type { Clock } from "../platform/clock.ts";
 import { list, num, type Obj, obj, str, text } from "../platform/json.ts";
 import type { Log } from "../platform/log.ts";
@@ -15,7 +16,7 @@ import { closeOpenCards, planUpdate, translateEvent } from "../translate/events.
 import { turnFailure } from "../translate/failure.ts";
 import type { Update } from "../translate/updates.ts";
 import { turnUsage } from "../translate/usage.ts";
-import { isRunning, type Outcome } from "../turn/machine.ts";
+import { isRunning, type Notice, type Outcome } from "../turn/machine.ts";
 import { Conversation, type PromptContent } from "./conversation.ts";
 import { LIST_LIMIT, TODO_REREAD_MS } from "./limits.ts";
 import { Registry } from "./registry.ts";
@@ -42,6 +43,7 @@ export interface SessionDeps {
   readonly log: Log;
   readonly sink: SessionSink;
   readonly newId: () => string;
+  readonly language: Language;
 }
 
 /** One entry of `session/list`, in the backend's own words. */
@@ -68,6 +70,7 @@ export class Sessions {
     this.turns = new TurnRunner(deps, this.registry, this.residence, {
       update: (conversation, update) => this.deliver(conversation, update),
       running: (conversation, running) => deps.sink.running(conversation, running),
+      notice: (conversation, notice) => this.notice(conversation, notice),
       dropQuestions: (conversation) => deps.sink.dropQuestions(conversation),
     });
   }
@@ -277,12 +280,19 @@ export class Sessions {
         });
       case "turn.terminal":
         return this.terminal({ ...payload, sessionId: params.sessionId, turnId });
-      case "turn.steerQueued":
-        return this.turns.dispatch(conversation, {
-          type: "steered",
-          inputId,
-          targetTurnId: text(payload.targetTurnId),
-        });
+      case "turn.steerQueued": {
+        const pending = text(payload.pendingInputId);
+        if (pending !== undefined && inputId !== undefined) conversation.queuedInputs.set(pending, inputId);
+        return;
+      }
+      case "turn.steerDrained":
+        for (const pending of list(payload.pendingInputIds)) {
+          const drained = conversation.queuedInputs.get(String(pending));
+          conversation.queuedInputs.delete(String(pending));
+          const targetTurnId = text(payload.targetTurnId) ?? turnId;
+          this.turns.dispatch(conversation, { type: "steered", inputId: drained, targetTurnId });
+        }
+        return;
     }
   }
 
@@ -358,6 +368,7 @@ export class Sessions {
         foregroundExecutionId: text(payload.foregroundExecutionId),
         notification: source === "background_task" || source === "subagent",
         own: source !== undefined || hidden,
+        goal: source?.startsWith("goal") === true,
       },
     });
   }
@@ -376,9 +387,42 @@ export class Sessions {
       if (update.source === "generated" || update.source === "custom") conversation.title = update.title;
       else return;
     }
+    if (update.kind === "text" && update.role !== "user") {
+      const words = conversation.repeats[update.role].filter(update.text);
+      if (words === "") return;
+      if (words !== update.text)
+        return this.deps.sink.update(conversation, {
+          ...update, // Some clients join all chunks of a reply, so the line brings its own room.
+          text: `
+
+${words}
+
+`,
+        });
+    }
     this.deps.sink.update(conversation, update);
     if (update.kind === "tool" && update.change === "closed" && update.card.name === "TodoWrite")
       this.rereadTodos(conversation);
+  }
+
+  /** A line of ours in the conversation: a message of its own, never stored and never replayed. */
+  private notice(conversation: Conversation, notice: Notice): void {
+    const { language, newId } = this.deps;
+    const words =
+      notice.kind === "retry"
+        ? sentence(
+            `notice.retry.${notice.failure.kind}` as SentenceKey,
+            { seconds: notice.ms / 1000, attempt: notice.attempt, attempts: notice.attempts },
+            language,
+          )
+        : t(`notice.${notice.kind}`, {}, language);
+    this.deps.sink.update(conversation, {
+      kind: "text",
+      role: "agent",
+      messageId: `notice_${newId()}`,
+      // Some clients join all chunks of a reply, so the line brings its own room.
+      text: `\n\n${words}\n\n`,
+    });
   }
 
   /** The list is written a moment after the tool's result: it is read once more, and told where it differs. */

@@ -7,7 +7,7 @@ import { CODE, RpcError } from "../backend/rpc.ts";
 import type { Clock } from "../platform/clock.ts";
 import { closeOpenCards } from "../translate/events.ts";
 import type { Update } from "../translate/updates.ts";
-import { type Effect, type Input, type Outcome, reduce } from "../turn/machine.ts";
+import { type Effect, type Input, type Notice, type Outcome, reduce } from "../turn/machine.ts";
 import type { Conversation, PromptContent } from "./conversation.ts";
 import type { Registry } from "./registry.ts";
 import { type Residence, UNSERVED_TOOLS } from "./residence.ts";
@@ -16,6 +16,8 @@ export interface TurnHooks {
   update(conversation: Conversation, update: Update): void;
   /** A turn of any kind began or ended. */
   running(conversation: Conversation, running: boolean): void;
+  /** One line for the person, beside what the model says. */
+  notice(conversation: Conversation, notice: Notice): void;
   /** Nobody waits for the questions of the running turn any more. */
   dropQuestions(conversation: Conversation): void;
 }
@@ -56,7 +58,10 @@ export class TurnRunner {
 
   private run(conversation: Conversation, effect: Effect): void {
     switch (effect.type) {
+      case "notice":
+        return this.hooks.notice(conversation, effect.notice);
       case "send":
+        for (const repeats of Object.values(conversation.repeats)) repeats.begin(effect.attempt > 0);
         void this.send(conversation, effect.key, effect.inputId);
         return;
       case "stop":

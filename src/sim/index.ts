@@ -170,7 +170,7 @@ export async function runSim(options: SimOptions, io: SimIo, parts: SimParts = {
     },
     think: parts.think ?? wordsBrain,
     makeTitle: parts.makeTitle ?? madeTitle,
-    failures: { kind: "", left: 0 },
+    failures: { kind: "", left: 0, by: "" },
     exit,
     hang: () => {
       hung = true;

@@ -28,7 +28,7 @@ export interface World {
   /** The title that the model makes of a first prompt; empty for none. */
   makeTitle(input: string): string;
   /** Turns that the model of this process still has to fail, put there by the word `fail`. */
-  failures: { kind: string; left: number };
+  failures: { kind: string; left: number; by: string };
   /** Ends the process with this code. */
   exit(code: number): void;
   /** Stops reading, writing and every answer; the process stays. */

@@ -61,6 +61,11 @@ const SERVER_STATUS = /^5\d\d$/;
 /** Older builds say that a prompt is running with a number that is a quota's elsewhere. */
 const BUSY = "prompt is running";
 
+/** True where the same prompt may well succeed a moment later. */
+export function isPassing(failure: TurnFailure): boolean {
+  return failure.kind === "rate" || failure.kind === "overloaded" || failure.kind === "network";
+}
+
 /** @param error `turn.failed.error`, or an RPC error's `{code, message, data}`. */
 export function turnFailure(error: unknown): TurnFailure {
   const signs = [...signsOf(obj(error), 0)];

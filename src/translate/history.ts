@@ -3,7 +3,7 @@
  * own (`id`, `callID`) and the snapshots' (`messageId`, `callId`). Plumbing that a person must not see is left out.
  */
 
-import { list, num, type Obj, obj, str, text } from "../platform/json.ts";
+import { isObj, list, num, type Obj, obj, str, text } from "../platform/json.ts";
 import { BROKEN_OFF } from "./cards.ts";
 import {
   closeOpenCards,
@@ -12,6 +12,8 @@ import {
   thoughtId,
   translateEvent,
 } from "./events.ts";
+import { isPassing, turnFailure } from "./failure.ts";
+import { Repeats } from "./repeat.ts";
 import type { Update } from "./updates.ts";
 
 /** What the agent's runtime put among a person's words: reminders anywhere, notices of tasks on lines of their own. */
@@ -28,17 +30,43 @@ const PLUMBING =
 export function* replayUpdates(messages: readonly unknown[], cwd: string): Generator<Update> {
   const state = newTranslateState(cwd);
   const drawn = new Set<string>();
+  const repeats = { agent: new Repeats(), thought: new Repeats() };
+  let last: string | undefined;
+  /** The person's last words, where the answer to them was a failure that is tried again. */
+  let tried: string | undefined;
   for (const { info, parts } of latestById(messages)) {
     if (isHidden(info)) continue;
     const id = messageIdOf(info);
     if (info.role === "user") {
       const said = userText(parts);
-      if (said !== "") yield { kind: "text", role: "user", messageId: id, text: said };
-    } else {
-      for (const part of parts) yield* assistantPart(state, part, id, drawn);
-      yield* closeOpenCards(state);
+      if (said === "") continue;
+      // A prompt that was tried again is stored once a try; its words, and what a try repeats, are shown once.
+      const again = said === tried;
+      for (const each of Object.values(repeats)) each.begin(again);
+      if (!again) yield { kind: "text", role: "user", messageId: id, text: said };
+      last = said;
+      tried = undefined;
+      continue;
     }
+    tried = failedInPassing(info) ? last : undefined;
+    for (const part of parts) {
+      for (const update of assistantPart(state, part, id, drawn)) {
+        if (update.kind !== "text" || update.role === "user") yield update;
+        else {
+          const words = repeats[update.role].filter(update.text);
+          if (words !== "") yield { ...update, text: words };
+        }
+      }
+    }
+    yield* closeOpenCards(state);
   }
+}
+
+/** True for an answer that ended in a failure after which the same prompt is tried again. */
+function failedInPassing(info: Obj): boolean {
+  if (!isObj(info.error)) return false;
+  const { data } = info.error;
+  return isPassing(turnFailure(isObj(data) ? data : info.error));
 }
 
 interface Message {

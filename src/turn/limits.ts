@@ -12,3 +12,5 @@ export const BUSY_NOTIFICATION_BUDGET_MS = 180_000;
 export const BUSY_RETRY_MS = 250;
 /** A stopped turn that has not ended by then is ended by closing its session. */
 export const STOP_ESCALATION_MS = 10_000;
+/** Waits before each further try of a prompt whose turn failed for a passing reason. */
+export const RETRY_MS: readonly number[] = [1_000, 2_000, 4_000, 4_000, 4_000];

@@ -6,7 +6,7 @@
  * backend's prompt lock: a send is only taken while it is free, and it stays held for a moment after a turn's end.
  */
 
-import type { TurnFailure } from "../translate/failure.ts";
+import { isPassing, type TurnFailure } from "../translate/failure.ts";
 import type { TurnUsage } from "../translate/usage.ts";
 import {
   BUSY_BUDGET_MS,
@@ -14,6 +14,7 @@ import {
   BUSY_RETRY_MS,
   MAX_WAITING,
   QUIET_LOCK_MS,
+  RETRY_MS,
   STOP_ESCALATION_MS,
 } from "./limits.ts";
 
@@ -26,7 +27,7 @@ export type Outcome =
   | { readonly kind: "queue-full" }
   | { readonly kind: "lost"; readonly error: Error };
 
-export type TimerName = "quiet" | "busy" | "stop";
+export type TimerName = "quiet" | "busy" | "stop" | "retry";
 
 export interface TurnStarted {
   readonly turnId: string | undefined;
@@ -36,7 +37,26 @@ export interface TurnStarted {
   readonly notification: boolean;
   /** Any other turn that no prompt asked for, such as a goal's. */
   readonly own: boolean;
+  /** Works on the conversation's goal. */
+  readonly goal?: boolean;
 }
+
+/** What a person is told in one line, beside what the model says. */
+export type Notice =
+  | { readonly kind: "waiting" }
+  | { readonly kind: "steered" }
+  | { readonly kind: "goalPaused" }
+  | {
+      readonly kind: "retry";
+      readonly attempt: number;
+      readonly attempts: number;
+      readonly ms: number;
+      readonly failure: TurnFailure;
+    };
+
+export type TurnEnd =
+  | { readonly kind: "completed"; readonly resultType: string; readonly usage: TurnUsage | undefined }
+  | { readonly kind: "failed"; readonly failure: TurnFailure };
 
 export type Input =
   /** A prompt arrives; `key` is unique in this conversation. */
@@ -45,7 +65,7 @@ export type Input =
   /** The send was refused: busy, or for good. */
   | { readonly type: "refused"; readonly key: number; readonly busy: boolean; readonly error: Error }
   | { readonly type: "started"; readonly turn: TurnStarted }
-  /** `turn.steerQueued`: an input of ours was folded into a running turn. */
+  /** `turn.steerDrained`: an input of ours was folded into a running turn, and ends with it. */
   | {
       readonly type: "steered";
       readonly inputId: string | undefined;
@@ -55,9 +75,7 @@ export type Input =
       readonly type: "turnEnded";
       readonly turnId: string | undefined;
       readonly inputId?: string | undefined;
-      readonly end:
-        | { readonly kind: "completed"; readonly resultType: string; readonly usage: TurnUsage | undefined }
-        | { readonly kind: "failed"; readonly failure: TurnFailure };
+      readonly end: TurnEnd;
     }
   | { readonly type: "lockTaken" }
   /** `failed`: the backend said `prompt_failed`. */
@@ -69,7 +87,9 @@ export type Input =
   | { readonly type: "lost"; readonly error: Error };
 
 export type Effect =
-  | { readonly type: "send"; readonly key: number; readonly inputId: string }
+  /** `attempt` counts from 0; a further one repeats a prompt whose turn failed. */
+  | { readonly type: "send"; readonly key: number; readonly inputId: string; readonly attempt: number }
+  | { readonly type: "notice"; readonly notice: Notice }
   /** Ask the backend to stop; the guard names the turn that is meant. */
   | { readonly type: "stop"; readonly foregroundExecutionId: string | undefined }
   /** Nobody waits for the questions of the running turn any more. */
@@ -87,6 +107,7 @@ interface Turn {
   readonly inputId: string | undefined;
   readonly foregroundExecutionId: string | undefined;
   readonly notification: boolean;
+  readonly goal: boolean;
 }
 
 /** The prompt that was sent and not yet settled. */
@@ -97,6 +118,10 @@ interface Active {
   readonly turnId: string | undefined;
   /** Milliseconds of busy answers so far. */
   readonly busyFor: number;
+  /** Turns of it that failed for a passing reason. */
+  readonly attempt: number;
+  /** Its next try waits for its time, or for the lock. */
+  readonly retry: "waits" | "due" | undefined;
 }
 
 export interface TurnState {
@@ -187,13 +212,23 @@ class Step {
   /** Sends the next waiting prompt where nothing is in its way. */
   pump(): void {
     const { active, turn, lockHeld, waiting, stopping } = this.state;
+    if (turn || lockHeld || stopping) return;
+    if (active?.retry === "due") {
+      const inputId = `${this.inputId(active.key)}.${active.attempt}`;
+      this.clear("quiet");
+      this.set({ active: { ...active, inputId, retry: undefined } });
+      this.effects.push({ type: "send", key: active.key, inputId, attempt: active.attempt });
+    }
     const [key, ...rest] = waiting;
-    if (key === undefined || active || turn || lockHeld || stopping) return;
+    if (key === undefined || active) return;
     const inputId = this.inputId(key);
     // A quiet second that began before this send says nothing of it.
     this.clear("quiet");
-    this.set({ waiting: rest, active: { key, inputId, accepted: false, turnId: undefined, busyFor: 0 } });
-    this.effects.push({ type: "send", key, inputId });
+    this.set({
+      waiting: rest,
+      active: { key, inputId, accepted: false, turnId: undefined, busyFor: 0, attempt: 0, retry: undefined },
+    });
+    this.effects.push({ type: "send", key, inputId, attempt: 0 });
   }
 
   private prompt(key: number): void {
@@ -201,8 +236,12 @@ class Step {
       this.settle(key, { kind: "queue-full" });
       return;
     }
+    const first = this.state.waiting.length === 0;
     this.set({ waiting: [...this.state.waiting, key] });
-    if (this.state.turn?.notification) return;
+    if (this.state.turn?.notification) {
+      if (first) this.tell({ kind: "waiting" });
+      return;
+    }
     this.preempt();
   }
 
@@ -214,8 +253,11 @@ class Step {
       this.settle(active.key, cancelled);
       this.set({ active: undefined });
       this.clear("busy");
-      this.beginStop(active.inputId);
+      this.clear("retry");
+      // Between two tries nothing of it runs.
+      if (!active.retry) this.beginStop(active.inputId);
     } else if (turn && !turn.notification) {
+      if (turn.goal) this.tell({ kind: "goalPaused" });
       this.beginStop(turn.inputId);
     }
   }
@@ -269,6 +311,7 @@ class Step {
         inputId: turn.inputId ?? (ours ? active.inputId : undefined),
         foregroundExecutionId: turn.foregroundExecutionId,
         notification: turn.notification,
+        goal: turn.goal === true,
       },
     });
     if (ours) this.set({ active: { ...active, turnId: turn.turnId } });
@@ -284,6 +327,7 @@ class Step {
     const { active } = this.state;
     if (!active || inputId === undefined || inputId !== active.inputId || active.turnId !== undefined) return;
     this.set({ active: { ...active, turnId: targetTurnId } });
+    this.tell({ kind: "steered" });
   }
 
   private turnEnded(input: Extract<Input, { type: "turnEnded" }>): void {
@@ -304,10 +348,7 @@ class Step {
               : turn === undefined && active.accepted)));
     if (input.turnId !== undefined) this.set({ endedTurnId: input.turnId });
     if (isRunningTurn) this.set({ turn: undefined });
-    if (isActive) {
-      this.set({ active: undefined });
-      this.settle(active.key, outcomeOf(input.end));
-    }
+    if (isActive) this.finish(active, input.end);
     if (isRunningTurn && turn.notification) {
       // A notification turn frees its lock with its end and says nothing more.
       this.set({ lockHeld: false });
@@ -319,6 +360,20 @@ class Step {
       if (stopping) this.clear("stop");
       this.effects.push({ type: "timer", name: "quiet", ms: QUIET_LOCK_MS });
     }
+  }
+
+  /** The end of the active prompt's turn: its answer, or one more try. */
+  private finish(active: Active, end: TurnEnd): void {
+    const ms = RETRY_MS[active.attempt];
+    if (end.kind === "failed" && isPassing(end.failure) && ms !== undefined) {
+      const attempt = active.attempt + 1;
+      this.set({ active: { ...active, accepted: false, turnId: undefined, attempt, retry: "waits" } });
+      this.tell({ kind: "retry", attempt, attempts: RETRY_MS.length, ms, failure: end.failure });
+      this.effects.push({ type: "timer", name: "retry", ms });
+      return;
+    }
+    this.set({ active: undefined });
+    this.settle(active.key, outcomeOf(end));
   }
 
   private lockFree(failed: boolean): void {
@@ -358,8 +413,12 @@ class Step {
   private timer(name: TimerName): void {
     const { active, stopping } = this.state;
     if (name === "busy") {
-      if (active && !active.accepted)
-        this.effects.push({ type: "send", key: active.key, inputId: active.inputId });
+      if (active && !active.accepted) {
+        const { key, inputId, attempt } = active;
+        this.effects.push({ type: "send", key, inputId, attempt });
+      }
+    } else if (name === "retry") {
+      if (active?.retry) this.set({ active: { ...active, retry: "due" } });
     } else if (name === "quiet") {
       this.lockFree(false);
     } else if (stopping) {
@@ -373,6 +432,7 @@ class Step {
     const { active, waiting } = this.state;
     this.set({ active: undefined, turn: undefined, lockHeld: false });
     this.clear("busy");
+    this.clear("retry");
     this.clear("quiet");
     this.stopped();
     if (active) this.settle(active.key, { kind: "lost", error });
@@ -393,6 +453,10 @@ class Step {
     this.state = { ...this.state, ...change };
   }
 
+  private tell(notice: Notice): void {
+    this.effects.push({ type: "notice", notice });
+  }
+
   private settle(key: number, outcome: Outcome): void {
     this.effects.push({ type: "settle", key, outcome });
   }
@@ -404,7 +468,7 @@ class Step {
 
 const cancelled: Outcome = { kind: "ended", stopReason: "cancelled", usage: undefined };
 
-function outcomeOf(end: Extract<Input, { type: "turnEnded" }>["end"]): Outcome {
+function outcomeOf(end: TurnEnd): Outcome {
   if (end.kind === "failed") return { kind: "failed", failure: end.failure };
   const { usage } = end;
   switch (end.resultType) {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import type { TurnFailure } from "../../src/translate/failure.ts";
 import { MAX_WAITING } from "../../src/turn/limits.ts";
 import { type Effect, type Input, newTurnState, reduce, type TurnStarted } from "../../src/turn/machine.ts";
 
@@ -30,6 +31,8 @@ function short(effect: Effect): string {
       return "";
     case "running":
       return effect.running ? "running" : "idle";
+    case "notice":
+      return `notice ${effect.notice.kind}`;
     case "abandon":
       return "abandon";
     case "reset":
@@ -136,7 +139,7 @@ describe("one prompt", () => {
 describe("turns that no prompt asked for", () => {
   test("P28 M4 a notification turn ends no prompt, and a prompt waits for it without stopping it", () => {
     const run = rules(started("n", { notification: true, own: true }), prompt(1), completed("n"));
-    expect(run).toEqual(["running", "send 1 t-1"]);
+    expect(run).toEqual(["running", "notice waiting", "send 1 t-1"]);
   });
 
   test("M4 a late end of a cancelled turn settles nothing newer", () => {
@@ -250,6 +253,104 @@ describe("stop", () => {
     });
     expect(run).toContain("reset");
     expect(run.at(-1)).toBe("send 2 t-2");
+  });
+});
+
+describe("passing failures", () => {
+  const fails = (turnId: string, kind: TurnFailure["kind"] = "network"): Input => ({
+    type: "turnEnded",
+    turnId,
+    end: { kind: "failed", failure: { kind, message: "no" } },
+  });
+  const retry: Input = { type: "timer", name: "retry" };
+  const first: Input[] = [prompt(1), lockTaken, accepted(1), started("t0"), fails("t0"), lockFailed];
+
+  test("B9 are tried again with an id of their own, after the time and when the lock is free", () => {
+    expect(rules(...first, retry)).toEqual(["running", "send 1 t-1", "notice retry", "send 1 t-1.1"]);
+    // The time is over before the lock is free.
+    const early = rules(...first.slice(0, -1), retry);
+    expect(early).not.toContain("send 1 t-1.1");
+    expect(rules(...first.slice(0, -1), retry, lockFailed)).toContain("send 1 t-1.1");
+  });
+
+  test("B9 five times with 1, 2, 4, 4 and 4 s between, then the failure is the answer", () => {
+    const inputs: Input[] = [prompt(1)];
+    for (let i = 0; i < 6; i++)
+      inputs.push(lockTaken, accepted(1), started(`t${i}`), fails(`t${i}`), lockFailed, retry);
+    let state = newTurnState("t");
+    const waits: number[] = [];
+    const said: string[] = [];
+    for (const input of inputs) {
+      const step = reduce(state, input);
+      state = step.state;
+      said.push(...step.effects.map(short));
+      for (const effect of step.effects)
+        if (effect.type === "timer" && effect.name === "retry") waits.push(effect.ms);
+    }
+    expect(waits).toEqual([1_000, 2_000, 4_000, 4_000, 4_000]);
+    expect(said.filter((line) => line.startsWith("send"))).toHaveLength(6);
+    expect(said.filter((line) => line.startsWith("settle"))).toEqual(["settle 1 failed"]);
+  });
+
+  test.each(["auth", "quota", "context", "captcha", "model", "other"] as const)(
+    "B9 a failure of kind %s is not tried again",
+    (kind) => {
+      const run = rules(
+        prompt(1),
+        lockTaken,
+        accepted(1),
+        started("t0"),
+        fails("t0", kind),
+        lockFailed,
+        retry,
+      );
+      expect(run.filter((line) => line.startsWith("send"))).toHaveLength(1);
+      expect(run).toContain("settle 1 failed");
+    },
+  );
+
+  test("B9 A5 a cancel or a new prompt between two tries ends them, with nothing to stop", () => {
+    expect(rules(...first, { type: "cancel" }, retry)).toEqual([
+      "running",
+      "send 1 t-1",
+      "notice retry",
+      "idle",
+      "settle 1 cancelled",
+    ]);
+    expect(rules(...first, prompt(2), retry).slice(-2)).toEqual(["settle 1 cancelled", "send 2 t-2"]);
+  });
+});
+
+describe("what a person is told", () => {
+  test("B7 an input that was folded into a running turn is told of, and ends with it", () => {
+    const run = rules(
+      prompt(1),
+      accepted(1),
+      { type: "steered", inputId: "t-1", targetTurnId: "n" },
+      completed("n"),
+    );
+    expect(run).toContain("notice steered");
+  });
+
+  test("B16 a goal's turn is stopped by a prompt like any other, and one line says that the goal is paused", () => {
+    const run = rules(
+      started("g", { own: true, goal: true }),
+      lockTaken,
+      prompt(1),
+      completed("g", "cancelled"),
+      lockFailed,
+    );
+    expect(run.filter((line) => line !== "idle" && line !== "running")).toEqual([
+      "notice goalPaused",
+      "abandon",
+      "stop fg_g",
+      "send 1 t-1",
+    ]);
+  });
+
+  test("P28 several prompts behind one notification turn are one line", () => {
+    const run = rules(started("n", { notification: true, own: true }), prompt(1), prompt(2), prompt(3));
+    expect(run.filter((line) => line === "notice waiting")).toHaveLength(1);
   });
 });
 

@@ -140,7 +140,7 @@ function cannotStart(live: Live, content: string): Failure | undefined {
   }
   const config = parsePrompt(content)?.find((each) => each.word === "fail" && each.rest.startsWith("config"));
   if (config) {
-    world.failures = { kind: "config", left: Number(config.rest.split(/\s+/)[1] ?? 1) - 1 };
+    world.failures = { kind: "config", left: Number(config.rest.split(/\s+/)[1] ?? 1) - 1, by: "" };
     return NO_MODEL;
   }
   try {

@@ -135,8 +135,14 @@ export async function* wordsBrain(prompt: string, live: Live, turn: Turn): Brain
         recovers = { ...failStep(live, "network")!.fail!, times: 1, recovers: true };
         break;
       case "fail": {
+        const { failures } = world;
+        // The same prompt sent again once its failures are over is a client's further try, and goes on.
+        if (failures.by === prompt && failures.left === 0) {
+          world.failures = { kind: "", left: 0, by: "" };
+          break;
+        }
         const [kind, count] = rest.split(/\s+/);
-        world.failures = { kind: kind!, left: Number(count ?? 1) - 1 };
+        world.failures = { kind: kind!, left: Number(count ?? 1) - 1, by: prompt };
         yield failStep(live, kind!)!;
         return;
       }
