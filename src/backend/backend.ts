@@ -4,14 +4,20 @@
  * person is handed on.
  */
 
-import { errors, type ProductError } from "../errors/index.ts";
-import type { Clock } from "../platform/clock.ts";
+import { errors, ProductError } from "../errors/index.ts";
+import { type Clock, sleep } from "../platform/clock.ts";
 import { type Obj, str } from "../platform/json.ts";
 import type { Log } from "../platform/log.ts";
 import { maskSecrets } from "../platform/log.ts";
 import type { Credentials } from "../store/providers.ts";
 import { accountSnapshot, type HeaderRefusal, headersFor } from "./account.ts";
-import { OLDEST_VERSION, PROBE_DEADLINE_MS, STDERR_SHOWN_LINES } from "./limits.ts";
+import {
+  OLDEST_VERSION,
+  PROBE_DEADLINE_MS,
+  QUIET_RESET_MS,
+  RESTART_MS,
+  STDERR_SHOWN_LINES,
+} from "./limits.ts";
 import { type Env, type Launch, type Located, printedVersion } from "./locate.ts";
 import { CODE, LostError, type RequestOptions, RpcError, type RpcHooks, type ServerRequest } from "./rpc.ts";
 import { AppServer, type ServerExit, type ServerProcess } from "./server.ts";
@@ -37,6 +43,8 @@ export interface BackendHooks {
 
 export interface BackendDeps {
   readonly clock: Clock;
+  /** The scaled clock of the rules. */
+  readonly rules: Clock;
   readonly log: Log;
   readonly env: Env;
   locate(): Promise<Located>;
@@ -68,6 +76,10 @@ export class Backend {
   /** The built-in provider table of the running build; undefined where it takes no account push. */
   private table: string | undefined;
   private closed = false;
+  private readonly ending = new AbortController();
+  /** Ends of a working process, less than the quiet time apart. */
+  private deaths = 0;
+  private diedAt = Number.NEGATIVE_INFINITY;
   private startCount = 0;
   private closing: Promise<void> | undefined;
 
@@ -143,6 +155,7 @@ export class Backend {
   /** Ends the process and everything that it started; memoised. */
   close(): Promise<void> {
     this.closed = true;
+    this.ending.abort();
     this.closing ??= (async () => {
       const server = this.server ?? (await this.starting?.catch(() => undefined));
       await server?.kill();
@@ -186,6 +199,7 @@ export class Backend {
   }
 
   private async start(): Promise<AppServer> {
+    await this.backOff();
     const located = await this.deps.locate();
     const launch = located.launch;
     if (!launch) throw errors.backendNotFound(located.looked);
@@ -204,34 +218,52 @@ export class Backend {
       process,
       this.rpcHooks(() => server),
       this.deps.clock,
-      () => {
+      ({ code, signal }) => {
         if (this.server === server) this.server = undefined;
-        if (probed && !this.closed) this.hooks.lost(errors.backendDied(shownTail(server.stderrTail)));
+        if (!probed || this.closed) return;
+        this.noteDeath();
+        const how = signal ? `signal ${signal}` : `code ${code}`;
+        const tail = shownTail(server.stderrTail);
+        this.deps.log.write("warn", `the app-server ended (${how})${tail ? `: ${tail}` : ""}`);
+        this.hooks.lost(errors.backendDied(tail));
       },
     );
+    this.deps.log.write("info", `started ${launch.entry} (${launch.source}), process ${process.pid}`);
+    const recent = launch.source === "simulator" ? Promise.resolve() : this.requireVersion(launch);
     try {
-      const [version] = await Promise.all([
-        launch.source === "simulator"
-          ? undefined
-          : printedVersion(launch.versionArgv, this.deps.env, this.deps.clock),
-        this.probe(server),
+      // A version that is too old explains whatever else goes wrong with it.
+      await Promise.all([
+        recent,
+        this.probe(server).catch((error) => recent.then(() => Promise.reject(error))),
       ]);
-      if (version !== undefined && compareVersions(version, OLDEST_VERSION) < 0) {
-        throw errors.backendTooOld(version, OLDEST_VERSION);
-      }
       await this.pushAccount(server);
       if (this.closed) throw errors.bridgeClosing();
     } catch (error) {
       const died = error instanceof LostError && error.why === "closed";
       const exit = died ? await process.exited : undefined;
       await server.kill();
-      if (exit) throw this.startError(launch, server, exit);
-      if (error instanceof LostError) throw errors.backendSilent(error.method);
-      throw error;
+      const failure = exit
+        ? this.startError(launch, server, exit)
+        : error instanceof LostError
+          ? errors.backendSilent(error.method)
+          : error;
+      if (failure instanceof ProductError && !this.closed) {
+        this.deps.log.write("warn", `the app-server could not be used: ${failure.sentence}`);
+      }
+      throw failure;
     }
     probed = true;
     this.server = server;
     return server;
+  }
+
+  /** @throws where the version is known and too old; an unknown one is tried. */
+  private async requireVersion(launch: Launch): Promise<void> {
+    const version = await printedVersion(launch.versionArgv, this.deps.env, this.deps.clock);
+    this.deps.log.write("info", `it calls itself ${version ?? "nothing that is a version"}`);
+    if (version !== undefined && compareVersions(version, OLDEST_VERSION) < 0) {
+      throw errors.backendTooOld(version, OLDEST_VERSION);
+    }
   }
 
   /** Any answer proves that it speaks; which one tells the era, and nothing needs to know it yet. */
@@ -268,6 +300,20 @@ export class Backend {
         this.deps.log.once(`account:${error.code}`, "warn", `the account push was refused (${error.code})`);
       }
     }
+  }
+
+  private noteDeath(): void {
+    const now = this.deps.rules.mono();
+    this.deaths = now - this.diedAt > QUIET_RESET_MS ? 1 : this.deaths + 1;
+    this.diedAt = now;
+  }
+
+  /** A backend that keeps dying is started again more and more slowly; one that was quiet for long starts at once. */
+  private async backOff(): Promise<void> {
+    if (this.deaths === 0) return;
+    const wait = RESTART_MS[Math.min(this.deaths, RESTART_MS.length) - 1] ?? 0;
+    const left = this.diedAt + wait - this.deps.rules.mono();
+    if (left > 0) await sleep(this.deps.rules, left, this.ending.signal);
   }
 
   private startError(launch: Launch, server: AppServer, exit: ServerExit): ProductError {

@@ -12,3 +12,7 @@ export const STDERR_TAIL_CHARS = 4_000;
 export const STDERR_SHOWN_LINES = 6;
 /** The oldest app-server that has `session/subscribe`. */
 export const OLDEST_VERSION = "0.14.8";
+/** Waits before a process that died is started again, by how many have died in a row; milliseconds of the rules' clock. */
+export const RESTART_MS: readonly number[] = [0, 1_000, 2_000, 5_000, 15_000, 30_000];
+/** A process that lived this long since the last death starts the count anew. */
+export const QUIET_RESET_MS = 5 * 60_000;

@@ -66,6 +66,7 @@ export function createBridge(deps: BridgeDeps): Bridge {
   const backend: Backend = new Backend(
     {
       clock,
+      rules: deps.rules,
       log,
       env: deps.env,
       locate: () =>

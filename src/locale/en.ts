@@ -17,6 +17,9 @@ export const EN = {
   "error.bridgeClosing.hint": "Open the conversation again.",
   "error.sessionUnknown": "There is no conversation {id}.",
   "error.sessionUnknown.hint": "It may have been removed; start a new one.",
+  "error.sessionSetAside":
+    "ZCode ended three times in a row while it worked on conversation {id}, which is set aside.",
+  "error.sessionSetAside.hint": "The others go on. Open this one again to try it anew.",
   "error.taskUnknown": "No background task {id} was seen in this conversation.",
   "error.taskUnknown.hint": "A task can be cancelled from its own conversation only.",
   "error.sessionBusy": "This conversation still works on the prompt before.",

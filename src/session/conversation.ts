@@ -44,6 +44,8 @@ export class Conversation {
   readonly tasks = newTaskBook();
   readonly prompts = new Map<number, PendingPrompt>();
   readonly timers = new Map<TimerName, Timer>();
+  /** Deaths of the backend in a row in which this conversation had a prompt or a resume in flight. */
+  deaths = 0;
   /** What the active prompt has said in its tries, by kind of text. */
   readonly repeats = { agent: new Repeats(), thought: new Repeats() };
   /** Inputs of ours that the backend queued behind a turn of its own: its id for each. */

@@ -4,3 +4,5 @@
 export const LIST_LIMIT = 1_000;
 /** The backend writes a to-do list up to this long after the tool result that changed it; milliseconds. */
 export const TODO_REREAD_MS = 650;
+/** A conversation in whose prompt or resume the backend died this often in a row is set aside. */
+export const SET_ASIDE_DEATHS = 3;

@@ -18,7 +18,7 @@ import type { Update } from "../translate/updates.ts";
 import { turnUsage } from "../translate/usage.ts";
 import { isRunning, type Notice, type Outcome } from "../turn/machine.ts";
 import { Conversation, type PromptContent } from "./conversation.ts";
-import { LIST_LIMIT, TODO_REREAD_MS } from "./limits.ts";
+import { LIST_LIMIT, SET_ASIDE_DEATHS, TODO_REREAD_MS } from "./limits.ts";
 import { Registry } from "./registry.ts";
 import { Residence, settingsOf, todosOf } from "./residence.ts";
 import { foldSettings, type ModelRef, type Settings } from "./settings.ts";
@@ -90,6 +90,8 @@ export class Sessions {
   open(id: string, cwd: string, mcpServers: readonly Obj[]): Conversation {
     const live = this.registry.find(id);
     if (live) {
+      // Opening it again is a person's wish to try once more.
+      live.deaths = 0;
       if (!live.aliases.has(id)) this.registry.alias(live, id);
       if (mcpServers.length > 0) live.mcpServers = mcpServers;
       return live;
@@ -131,6 +133,7 @@ export class Sessions {
 
   /** Runs one prompt; resolves when its own turn has ended, however that was. */
   prompt(conversation: Conversation, prompt: PromptContent): { key: number; outcome: Promise<Outcome> } {
+    if (conversation.deaths >= SET_ASIDE_DEATHS) throw errors.sessionSetAside(conversation.id);
     return this.turns.prompt(conversation, prompt);
   }
 
@@ -332,6 +335,8 @@ export class Sessions {
   /** The backend's process is gone: what ran is answered, what waited goes on with the next process. */
   lost(error: Error): void {
     for (const conversation of this.registry.all()) {
+      // What was in its hands when it died may be what it died of.
+      if (conversation.opening || conversation.turns.active) conversation.deaths++;
       if (conversation.residentIn === 0) continue;
       conversation.residentIn = 0;
       const { tasks, translate } = conversation;

@@ -78,6 +78,8 @@ export class TurnRunner {
       case "settle": {
         const pending = conversation.prompts.get(effect.key);
         conversation.prompts.delete(effect.key);
+        if (effect.outcome.kind === "ended" && effect.outcome.stopReason !== "cancelled")
+          conversation.deaths = 0;
         pending?.settle(effect.outcome);
         return;
       }

@@ -1,7 +1,7 @@
 /** Life and death of the built binary, of the backend under it, and of everything that one started. */
 
 import { describe, expect, test } from "bun:test";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Agent, allowAll, installZcode, launch, within } from "../support/agent.ts";
 import { RemoteError } from "../support/plainClient.ts";
@@ -172,6 +172,39 @@ describe("a backend that dies", () => {
     await agent.close();
   });
 
+  test("B10 a conversation in which it dies three times in a row is set aside; the others go on, and opening it again tries anew", async () => {
+    const agent = launch({ env: { ZCODE_ACP_INTERNAL_TIME_SCALE: "60" } });
+    const bad = await agent.start();
+    const good = await agent.client.newSession(agent.workspace);
+    await agent.client.prompt(bad, "text stored");
+    for (let i = 0; i < 3; i++) {
+      await expect(agent.client.prompt(bad, "crash")).rejects.toMatchObject({ data: { code: "ZACP-104" } });
+    }
+    await expect(agent.client.prompt(bad, "text again")).rejects.toMatchObject({
+      data: { code: "ZACP-207" },
+    });
+    expect((await agent.client.prompt(good, "text fine")).stopReason).toBe("end_turn");
+    await agent.client.request("session/load", { sessionId: bad, cwd: agent.workspace, mcpServers: [] });
+    expect((await agent.client.prompt(bad, "text again")).stopReason).toBe("end_turn");
+    await agent.close();
+  });
+
+  test("B10 its death and its failed start stand in the log, and in debug mode on stderr", async () => {
+    const agent = launch({ env: { ZCODE_ACP_DEBUG: "1" } });
+    const session = await agent.start();
+    await expect(agent.client.prompt(session, "text secretword; crash")).rejects.toThrow();
+    expect((await agent.client.prompt(session, "text on")).stopReason).toBe("end_turn");
+    await agent.close();
+    const dir = join(agent.home, ".local", "state", "zcode-acp");
+    const log = readdirSync(dir)
+      .map((name) => readFileSync(join(dir, name), "utf8"))
+      .join("");
+    expect(log).toContain("the app-server ended (code 1)");
+    expect(agent.stderr).toContain("the app-server ended (code 1)");
+    expect(agent.stderr).toContain("started ");
+    expect(log + agent.stderr).not.toContain("secretword");
+  });
+
   test("B10 at its start: the first prompt says so with its last words, secrets masked", async () => {
     const dir = tempDir("bin");
     const path = join(dir, "zcode");
@@ -239,6 +272,25 @@ describe("finding it", () => {
       expect((await next.client.prompt(await next.start(), "text fine")).stopReason).toBe("end_turn");
       await next.close();
     }
+  });
+
+  test.each([
+    ["ends at once", "exit 0"],
+    ["knows no app-server", "echo unknown command app-server >&2; exit 2"],
+    ["says nothing", "sleep 60"],
+  ])("P35 a version that is too old is said so even where it %s", async (_, rest) => {
+    const path = join(tempDir("bin"), "zcode");
+    writeFileSync(path, `#!/bin/sh\n[ "$1" = --version ] && { echo 0.14.2; exit; }\n${rest}\n`, {
+      mode: 0o755,
+    });
+    const agent = launch({ args: ["stdio"], env: { ZCODE_BIN: path } });
+    const session = await agent.start();
+    const failure = (await within(agent.client.prompt(session, "hi"), 10_000, "the refusal").catch(
+      (error: unknown) => error,
+    )) as { message: string };
+    expect(failure).toMatchObject({ data: { code: "ZACP-102" } });
+    expect(failure.message).toContain("0.14.2");
+    await agent.close();
   });
 
   test.each(["0.15", "0.16.5", "0.16.9"])(
