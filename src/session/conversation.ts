@@ -9,6 +9,7 @@ import { newTaskBook } from "../tasks/background.ts";
 import { newTranslateState, type TranslateState } from "../translate/events.ts";
 import { Repeats } from "../translate/repeat.ts";
 import { newTurnState, type Outcome, type TimerName, type TurnState } from "../turn/machine.ts";
+import { EventOrder } from "./order.ts";
 import { type ModelRef, NO_SETTINGS, type Settings } from "./settings.ts";
 
 /** What `session/send` carries besides the session. */
@@ -31,8 +32,9 @@ export class Conversation {
   residentIn = 0;
   /** Counts cold resumes: `seq` starts anew with each. */
   residency = 0;
-  /** The last event taken within this residency. */
-  lastSeq = 0;
+  readonly order = new EventOrder();
+  /** What came while events were missing, to be done after them. */
+  readonly behind: (() => void)[] = [];
   settings: Settings = NO_SETTINGS;
   /** Set before first use: ride in `session/create`. */
   wanted: { mode?: string; model?: ModelRef } = {};

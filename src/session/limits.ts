@@ -6,3 +6,5 @@ export const LIST_LIMIT = 1_000;
 export const TODO_REREAD_MS = 650;
 /** A conversation in whose prompt or resume the backend died this often in a row is set aside. */
 export const SET_ASIDE_DEATHS = 3;
+/** How long events behind a hole wait for the backend to fill it; milliseconds of real time. */
+export const FILL_DEADLINE_MS = 5_000;

@@ -80,7 +80,8 @@ export class Residence {
         : await this.resume(conversation, conversation.backendId);
     conversation.residentIn = generation;
     conversation.residency++;
-    conversation.lastSeq = num(obj(snapshot.runtime).eventSeq) ?? 0;
+    conversation.behind.length = 0;
+    conversation.order.reset(num(obj(snapshot.runtime).eventSeq) ?? 0);
     this.takeSnapshot(conversation, snapshot);
     await this.subscribe(conversation);
     return snapshot;
@@ -140,7 +141,7 @@ export class Residence {
       {
         sessionId: conversation.backendId,
         deliveryKind: "desktop-continuous",
-        afterSeq: conversation.lastSeq,
+        afterSeq: conversation.order.lastSeq,
       },
       ["deliveryKind", "afterSeq"],
     );

@@ -1,6 +1,6 @@
 /**
  * The conversations of one bridge: made lazily, resumed when the backend lost them, driven by the turn rules.
- * Events of the backend come in here; what a person sees leaves through `SessionSink`.
+ * What a person sees leaves through `SessionSink`.
  */
 
 import type { Backend } from "../backend/backend.ts";
@@ -11,13 +11,12 @@ import type { Clock } from "../platform/clock.ts";
 import { list, num, type Obj, obj, str, text } from "../platform/json.ts";
 import type { Log } from "../platform/log.ts";
 import type { AliasStore } from "../store/aliases.ts";
-import { cancelTask, endTasks, keepTask, knowsTask, taskUpdated } from "../tasks/background.ts";
-import { closeOpenCards, planUpdate, translateEvent } from "../translate/events.ts";
-import { turnFailure } from "../translate/failure.ts";
+import { cancelTask, endTasks, keepTask, knowsTask } from "../tasks/background.ts";
+import { closeOpenCards, planUpdate } from "../translate/events.ts";
 import type { Update } from "../translate/updates.ts";
-import { turnUsage } from "../translate/usage.ts";
 import { isRunning, type Notice, type Outcome } from "../turn/machine.ts";
 import { Conversation, type PromptContent } from "./conversation.ts";
+import { Intake } from "./intake.ts";
 import { LIST_LIMIT, SET_ASIDE_DEATHS, TODO_REREAD_MS } from "./limits.ts";
 import { Registry } from "./registry.ts";
 import { Residence, settingsOf, todosOf } from "./residence.ts";
@@ -59,11 +58,13 @@ export class Sessions {
   readonly registry = new Registry();
   private readonly residence: Residence;
   private readonly turns: TurnRunner;
+  /** What the backend says of its own accord. */
+  readonly intake: Intake;
   private closing: Promise<void> | undefined;
 
   constructor(private readonly deps: SessionDeps) {
     this.residence = new Residence(deps, this.registry, {
-      event: (params) => this.event(params),
+      event: (params) => this.intake.event(params),
       update: (conversation, update) => this.deliver(conversation, update),
       settings: (conversation, patch) => this.fold(conversation, patch),
     });
@@ -72,6 +73,10 @@ export class Sessions {
       running: (conversation, running) => deps.sink.running(conversation, running),
       notice: (conversation, notice) => this.notice(conversation, notice),
       dropQuestions: (conversation) => deps.sink.dropQuestions(conversation),
+    });
+    this.intake = new Intake(deps, this.registry, this.turns, {
+      update: (conversation, update) => this.deliver(conversation, update),
+      settings: (conversation, patch) => this.fold(conversation, patch),
     });
   }
 
@@ -243,95 +248,6 @@ export class Sessions {
     return this.closing;
   }
 
-  /** One `session/event` of the backend. */
-  event(params: Obj): void {
-    const conversation = this.owner(params);
-    if (!conversation) return;
-    const seq = num(params.seq);
-    if (seq !== undefined) {
-      if (seq <= conversation.lastSeq) return;
-      conversation.lastSeq = seq;
-    }
-    const type = str(params.type) ?? "";
-    const payload = obj(params.payload);
-    const turnId = text(params.turnId) ?? text(payload.turnId);
-    if (type === "turn.started") return this.turnStarted(conversation, turnId, payload);
-    const updates =
-      type === "session.updated" && payload.taskId !== undefined
-        ? taskUpdated(conversation.tasks, conversation.translate, payload)
-        : translateEvent(conversation.translate, type, payload);
-    for (const update of updates) this.deliver(conversation, update);
-    const inputId = text(payload.inputId);
-    switch (type) {
-      case "turn.completed":
-        return this.turns.dispatch(conversation, {
-          type: "turnEnded",
-          turnId,
-          inputId,
-          end: {
-            kind: "completed",
-            resultType: str(payload.resultType) ?? "success",
-            usage: turnUsage(payload.usage),
-          },
-        });
-      case "turn.failed":
-        return this.turns.dispatch(conversation, {
-          type: "turnEnded",
-          turnId,
-          inputId,
-          end: { kind: "failed", failure: turnFailure(payload.error) },
-        });
-      case "turn.terminal":
-        return this.terminal({ ...payload, sessionId: params.sessionId, turnId });
-      case "turn.steerQueued": {
-        const pending = text(payload.pendingInputId);
-        if (pending !== undefined && inputId !== undefined) conversation.queuedInputs.set(pending, inputId);
-        return;
-      }
-      case "turn.steerDrained":
-        for (const pending of list(payload.pendingInputIds)) {
-          const drained = conversation.queuedInputs.get(String(pending));
-          conversation.queuedInputs.delete(String(pending));
-          const targetTurnId = text(payload.targetTurnId) ?? turnId;
-          this.turns.dispatch(conversation, { type: "steered", inputId: drained, targetTurnId });
-        }
-        return;
-    }
-  }
-
-  /** One `state.updated`: the prompt lock, and settings wherever they were changed. */
-  state(params: Obj): void {
-    const conversation = this.owner(params);
-    if (!conversation) return;
-    const reason = str(params.reason) ?? "";
-    const patch = obj(params.patch);
-    if (reason === "prompt_started" || reason === "compact_started")
-      this.turns.dispatch(conversation, { type: "lockTaken" });
-    else if (LOCK_FREE.has(reason))
-      this.turns.dispatch(conversation, { type: "lockFree", failed: reason === "prompt_failed" });
-    this.fold(conversation, patch);
-  }
-
-  /** A `turn.terminal`, in either of the ways in which builds send it. */
-  terminal(params: Obj): void {
-    const conversation = this.owner(params);
-    if (!conversation) return;
-    const status = str(params.status);
-    const usage = undefined;
-    this.turns.dispatch(conversation, {
-      type: "turnEnded",
-      turnId: text(params.turnId),
-      end:
-        status === "failed"
-          ? { kind: "failed", failure: turnFailure({ message: params.errorMessage, code: params.errorCode }) }
-          : {
-              kind: "completed",
-              resultType: status === "interrupted" ? "cancelled" : (str(params.resultType) ?? "success"),
-              usage,
-            },
-    });
-  }
-
   /** The backend's process is gone: what ran is answered, what waited goes on with the next process. */
   lost(error: Error): void {
     for (const conversation of this.registry.all()) {
@@ -351,31 +267,13 @@ export class Sessions {
 
   /** The conversation that a question of the backend belongs to. */
   owner(params: Obj): Conversation | undefined {
-    const id = text(params.sessionId);
-    return id === undefined ? undefined : this.registry.ofBackend(id);
+    return this.intake.owner(params);
   }
 
   private register(id: string, cwd: string, mcpServers: readonly Obj[]): Conversation {
     const conversation = new Conversation(id, cwd, mcpServers, `acp-${this.deps.newId()}`);
     this.registry.add(conversation);
     return conversation;
-  }
-
-  private turnStarted(conversation: Conversation, turnId: string | undefined, payload: Obj): void {
-    const source = text(payload.inputSource);
-    const hidden = payload.inputVisibility === "model-only";
-    conversation.prompted = true;
-    this.turns.dispatch(conversation, {
-      type: "started",
-      turn: {
-        turnId,
-        inputId: text(payload.inputId),
-        foregroundExecutionId: text(payload.foregroundExecutionId),
-        notification: source === "background_task" || source === "subagent",
-        own: source !== undefined || hidden,
-        goal: source?.startsWith("goal") === true,
-      },
-    });
   }
 
   private fold(conversation: Conversation, patch: Obj): void {
@@ -456,17 +354,6 @@ ${words}
     );
   }
 }
-
-/** Signs that the backend's prompt lock is free again. */
-const LOCK_FREE = new Set([
-  "prompt_completed",
-  "prompt_failed",
-  "session_compacted",
-  "session_compact_cancelled",
-  "session_compact_failed",
-  "goal_continuation_completed",
-  "goal_continuation_failed",
-]);
 
 function sameSettings(a: Settings, b: Settings): boolean {
   return (

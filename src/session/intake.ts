@@ -1,0 +1,198 @@
+/**
+ * What the backend says of its own accord: events, state changes and ends of turns. Each finds its conversation, waits
+ * for its place in the order, becomes updates, and is told to the turn rules.
+ */
+
+import type { Backend } from "../backend/backend.ts";
+import { list, num, type Obj, obj, str, text } from "../platform/json.ts";
+import type { Log } from "../platform/log.ts";
+import { taskUpdated } from "../tasks/background.ts";
+import { translateEvent } from "../translate/events.ts";
+import { turnFailure } from "../translate/failure.ts";
+import type { Update } from "../translate/updates.ts";
+import { turnUsage } from "../translate/usage.ts";
+import type { TurnEnd } from "../turn/machine.ts";
+import type { Conversation } from "./conversation.ts";
+import { FILL_DEADLINE_MS } from "./limits.ts";
+import type { Registry } from "./registry.ts";
+import type { TurnRunner } from "./turns.ts";
+
+export interface IntakeHooks {
+  update(conversation: Conversation, update: Update): void;
+  /** A settings patch, to be folded into the record's. */
+  settings(conversation: Conversation, patch: Obj): void;
+}
+
+export interface IntakeDeps {
+  readonly backend: Backend;
+  readonly log: Log;
+}
+
+export class Intake {
+  constructor(
+    private readonly deps: IntakeDeps,
+    private readonly registry: Registry,
+    private readonly turns: TurnRunner,
+    private readonly hooks: IntakeHooks,
+  ) {}
+
+  /** One `session/event` of the backend. */
+  event(params: Obj): void {
+    const conversation = this.owner(params);
+    if (!conversation) return;
+    const { order } = conversation;
+    const known = order.missing;
+    this.take(conversation, order.accept(num(params.seq), params));
+    const { missing } = order;
+    if (missing !== undefined && missing !== known) void this.fill(conversation, missing);
+  }
+
+  /** Events whose turn it is, and then what came behind them and is no event. */
+  private take(conversation: Conversation, ready: readonly Obj[]): void {
+    for (const params of ready) this.process(conversation, params);
+    if (conversation.order.missing !== undefined) return;
+    for (const run of conversation.behind.splice(0)) run();
+  }
+
+  /** Runs at once, or, while events are missing, after those that it came behind. */
+  private inTurn(conversation: Conversation, run: () => void): void {
+    if (conversation.order.missing === undefined) run();
+    else conversation.behind.push(run);
+  }
+
+  /** Asks once for the events of a hole; those behind it wait no longer than the answer takes. */
+  private async fill(conversation: Conversation, hole: number): Promise<void> {
+    const { order, backendId } = conversation;
+    let events: { seq: number; params: Obj }[] = [];
+    try {
+      const params = { sessionId: backendId, afterSeq: order.lastSeq };
+      const answer = await this.deps.backend.call("session/events", params, [], {
+        deadlineMs: FILL_DEADLINE_MS,
+      });
+      events = list(obj(answer).events)
+        .map(obj)
+        .flatMap((event) => {
+          const seq = num(event.seq);
+          return seq === undefined ? [] : [{ seq, params: { ...event, sessionId: backendId } }];
+        });
+    } catch (error) {
+      this.deps.log.once(
+        "call:session/events",
+        "warn",
+        `lost events could not be read: ${error instanceof Error ? error.name : typeof error}`,
+      );
+    }
+    this.take(conversation, order.fill(hole, events));
+  }
+
+  private process(conversation: Conversation, params: Obj): void {
+    const type = str(params.type) ?? "";
+    const payload = obj(params.payload);
+    const turnId = text(params.turnId) ?? text(payload.turnId);
+    if (type === "turn.started") return this.turnStarted(conversation, turnId, payload);
+    const updates =
+      type === "session.updated" && payload.taskId !== undefined
+        ? taskUpdated(conversation.tasks, conversation.translate, payload)
+        : translateEvent(conversation.translate, type, payload);
+    for (const update of updates) this.hooks.update(conversation, update);
+    const inputId = text(payload.inputId);
+    switch (type) {
+      case "turn.completed":
+        return this.turns.dispatch(conversation, {
+          type: "turnEnded",
+          turnId,
+          inputId,
+          end: {
+            kind: "completed",
+            resultType: str(payload.resultType) ?? "success",
+            usage: turnUsage(payload.usage),
+          },
+        });
+      case "turn.failed":
+        return this.turns.dispatch(conversation, {
+          type: "turnEnded",
+          turnId,
+          inputId,
+          end: { kind: "failed", failure: turnFailure(payload.error) },
+        });
+      case "turn.terminal":
+        return this.terminal({ ...payload, sessionId: params.sessionId, turnId });
+      case "turn.steerQueued": {
+        const pending = text(payload.pendingInputId);
+        if (pending !== undefined && inputId !== undefined) conversation.queuedInputs.set(pending, inputId);
+        return;
+      }
+      case "turn.steerDrained":
+        for (const pending of list(payload.pendingInputIds)) {
+          const drained = conversation.queuedInputs.get(String(pending));
+          conversation.queuedInputs.delete(String(pending));
+          const targetTurnId = text(payload.targetTurnId) ?? turnId;
+          this.turns.dispatch(conversation, { type: "steered", inputId: drained, targetTurnId });
+        }
+        return;
+    }
+  }
+
+  /** One `state.updated`: the prompt lock, and settings wherever they were changed. */
+  state(params: Obj): void {
+    const conversation = this.owner(params);
+    if (!conversation) return;
+    this.inTurn(conversation, () => {
+      const reason = str(params.reason) ?? "";
+      if (reason === "prompt_started" || reason === "compact_started") {
+        this.turns.dispatch(conversation, { type: "lockTaken" });
+      } else if (LOCK_FREE.has(reason)) {
+        this.turns.dispatch(conversation, { type: "lockFree", failed: reason === "prompt_failed" });
+      }
+      this.hooks.settings(conversation, obj(params.patch));
+    });
+  }
+
+  /** A `turn.terminal`, in either of the ways in which builds send it. */
+  terminal(params: Obj): void {
+    const conversation = this.owner(params);
+    if (!conversation) return;
+    const resultType = params.status === "interrupted" ? "cancelled" : (str(params.resultType) ?? "success");
+    const end: TurnEnd =
+      params.status === "failed"
+        ? { kind: "failed", failure: turnFailure({ message: params.errorMessage, code: params.errorCode }) }
+        : { kind: "completed", resultType, usage: undefined };
+    this.inTurn(conversation, () =>
+      this.turns.dispatch(conversation, { type: "turnEnded", turnId: text(params.turnId), end }),
+    );
+  }
+
+  /** The conversation that a question of the backend belongs to. */
+  owner(params: Obj): Conversation | undefined {
+    const id = text(params.sessionId);
+    return id === undefined ? undefined : this.registry.ofBackend(id);
+  }
+
+  private turnStarted(conversation: Conversation, turnId: string | undefined, payload: Obj): void {
+    const source = text(payload.inputSource);
+    const hidden = payload.inputVisibility === "model-only";
+    conversation.prompted = true;
+    this.turns.dispatch(conversation, {
+      type: "started",
+      turn: {
+        turnId,
+        inputId: text(payload.inputId),
+        foregroundExecutionId: text(payload.foregroundExecutionId),
+        notification: source === "background_task" || source === "subagent",
+        own: source !== undefined || hidden,
+        goal: source?.startsWith("goal") === true,
+      },
+    });
+  }
+}
+
+/** Signs that the backend's prompt lock is free again. */
+const LOCK_FREE = new Set([
+  "prompt_completed",
+  "prompt_failed",
+  "session_compacted",
+  "session_compact_cancelled",
+  "session_compact_failed",
+  "goal_continuation_completed",
+  "goal_continuation_failed",
+]);

@@ -1,0 +1,88 @@
+/**
+ * The order of one conversation's events: `seq` counts them within one residency of the backend's session. A doubled
+ * event is dropped, a late one is waited for, a lost one is asked for once; nothing is taken out of turn.
+ */
+
+import type { Obj } from "../platform/json.ts";
+
+interface Held {
+  readonly seq: number;
+  readonly params: Obj;
+}
+
+export class EventOrder {
+  private last = 0;
+  private held: Held[] = [];
+  /** Counts the holes, so that an answer about one that has closed meanwhile is not taken for another's. */
+  private hole = 0;
+  private open = false;
+  /** This build leaves numbers out: a missing one is not worth asking for. */
+  private sparse = false;
+
+  /** The last event taken within this residency. */
+  get lastSeq(): number {
+    return this.last;
+  }
+
+  /** A new residency begins, or the present one is known up to here. */
+  reset(lastSeq: number): void {
+    this.last = lastSeq;
+    this.held = [];
+    this.open = false;
+    this.sparse = false;
+  }
+
+  /**
+   * One event as it came.
+   * @returns the events whose turn it is now, in order.
+   */
+  accept(seq: number | undefined, params: Obj): Obj[] {
+    if (seq === undefined) return [params];
+    if (seq <= this.last || this.held.some((entry) => entry.seq === seq)) return [];
+    if (!this.open && (seq === this.last + 1 || this.sparse || this.last === 0)) {
+      this.last = seq;
+      return [params];
+    }
+    if (!this.open) {
+      this.open = true;
+      this.hole++;
+    }
+    this.held.push({ seq, params });
+    this.held.sort((a, b) => a.seq - b.seq);
+    return this.drain(false);
+  }
+
+  /** The hole that waits to be asked for; undefined where there is none. */
+  get missing(): number | undefined {
+    return this.open ? this.hole : undefined;
+  }
+
+  /**
+   * What the backend has of the events after `lastSeq`; empty where it could not say.
+   * @returns the events whose turn it is now: with this answer nothing is waited for any longer.
+   */
+  fill(hole: number, events: readonly { seq: number; params: Obj }[]): Obj[] {
+    if (!this.open || hole !== this.hole) return [];
+    const wanted = this.last + 1;
+    for (const event of events) {
+      if (event.seq <= this.last || this.held.some((entry) => entry.seq === event.seq)) continue;
+      this.held.push(event);
+    }
+    this.held.sort((a, b) => a.seq - b.seq);
+    this.sparse = this.held[0]?.seq !== wanted;
+    return this.drain(true);
+  }
+
+  private drain(all: boolean): Obj[] {
+    const ready: Obj[] = [];
+    while (this.held.length > 0) {
+      const next = this.held[0]!;
+      if (!all && next.seq !== this.last + 1) break;
+      this.held.shift();
+      this.last = next.seq;
+      ready.push(next.params);
+    }
+    if (this.held.length === 0) this.open = false;
+    return ready;
+  }
+}
