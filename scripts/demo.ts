@@ -5,10 +5,18 @@
 import { join } from "node:path";
 
 const env = { ...process.env, BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0" };
-const run = (script: string, out: "inherit" | "ignore") =>
-  Bun.spawnSync([process.execPath, join(import.meta.dir, script)], {
+const run = async (script: string, out: "inherit" | "ignore") => {
+  const child = Bun.spawn([process.execPath, join(import.meta.dir, script)], {
     env,
     stdio: ["inherit", out, "inherit"],
-  }).exitCode;
+  });
+  // A terminal's Ctrl-C reaches it as well, and it has something to clean up; a plain kill reaches only us.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.on(signal, () => {
+      if (signal !== "SIGINT") child.kill(signal);
+    });
+  }
+  return child.exited;
+};
 
-process.exit(run("build.ts", "ignore") || run(join("demo", "turn.ts"), "inherit"));
+process.exit((await run("build.ts", "ignore")) || (await run(join("demo", "turn.ts"), "inherit")));

@@ -1,18 +1,17 @@
 /**
  * The demo itself: starts the built binary as an editor would with the simulator behind it, in a temporary folder with
- * a HOME of its own, and shows one turn as it streams. Exit 0 when everything that a turn can show was shown, 1 when
- * something is missing.
+ * a HOME of its own, and shows one turn as it streams. Exit 0 when everything that a turn can show was shown, or was
+ * not because a person said no to it; 1 when something is missing. `ZCODE_ACP_DEMO_PROMPT` puts another prompt in the
+ * place of the demo's own.
  */
-import { existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import * as acp from "@agentclientprotocol/sdk/unstable";
+import { Answers, type Reply, readReply } from "./answers.ts";
 
 const ROOT = join(import.meta.dir, "..", "..");
 const BINARY = join(ROOT, "dist", process.platform === "win32" ? "zcode-acp.exe" : "zcode-acp");
-/** A permission that nobody answers is allowed after this long, in ms. */
-const ANSWER_MS = 2_000;
 /** The whole of it, in ms. */
 const DEADLINE_MS = 90_000;
 
@@ -38,17 +37,32 @@ const SHOWN = {
   "to-do list": false,
   usage: false,
 };
+type Part = keyof typeof SHOWN;
 
-/** The simulator's words: each is one kind of thing that a turn can show. */
-const PROMPT = [
-  "think First a look at the file, then one change",
-  "text I read the file first.",
+/** What a call of each kind would have shown, had it been allowed. */
+const SHOWN_BY_KIND: Readonly<Partial<Record<acp.ToolKind, Part>>> = {
+  execute: "a command's live output",
+  edit: "diff",
+};
+
+/** The simulator's words: each is one kind of thing that a turn can show. They are true whatever is answered. */
+const WORDS = [
+  "think I read the greeting, ask to change it, and ask to run the check",
+  "text First a look at the file.",
   "read greeting.ts",
+  'write greeting.ts export const greeting = "Hello, editor!"',
   "bash sh check.sh",
-  "edit greeting.ts",
   "todo",
-  "text All done: the greeting is changed and checked.",
-].join("; ");
+  "text That is the end of the turn.",
+];
+const PROMPT = process.env.ZCODE_ACP_DEMO_PROMPT ?? WORDS.join("; ");
+
+/** Calls by id: their kind, and whether a person said no. */
+const calls = new Map<string, { kind: acp.ToolKind; todo: boolean; denied: boolean }>();
+/** What was not shown because a person said no. */
+const refused = new Set<Part>();
+/** The to-do list as it was shown last: each entry with its state. */
+const todos = new Map<string, string>();
 
 let line = "";
 let outputs = 0;
@@ -78,30 +92,30 @@ function show(update: acp.SessionUpdate): void {
       if (update.content.type !== "text") return;
       SHOWN.text = true;
       return stream("text", update.content.text, (text) => text);
-    case "tool_call":
-      block(`${blue("●")} ${bold(update.title)} ${dim(update.kind ?? "")}`);
+    case "tool_call": {
+      const todo = /to-do/i.test(update.title);
+      calls.set(update.toolCallId, { kind: update.kind ?? "other", todo, denied: false });
+      // The list itself is shown, so its calls need not be.
+      if (!todo) block(`${blue("●")} ${bold(update.title)} ${dim(update.kind ?? "")}`);
       return;
+    }
     case "tool_call_update": {
+      const call = calls.get(update.toolCallId);
       const output = update._meta?.terminal_output as { data?: string } | undefined;
-      if (typeof output?.data === "string") {
+      if (typeof output?.data === "string" && !call?.denied) {
         // Live means that it came in pieces, while the command ran.
         SHOWN["a command's live output"] = ++outputs > 1;
         process.stdout.write(output.data.replace(/^(?=.)/gm, dim("  │ ")));
       }
-      if (update.status !== "completed" && update.status !== "failed") return;
+      if ((update.status !== "completed" && update.status !== "failed") || call?.todo) return;
+      if (call?.denied) return block(yellow("  – not done: you said no"));
+      if (update.status === "failed") return block(red("  ✗ failed"));
       for (const part of update.content ?? []) if (part.type === "diff") showDiff(part);
-      block(update.status === "completed" ? green("  ✓ done") : red("  ✗ failed"));
-      return;
+      return block(green("  ✓ done"));
     }
     case "plan":
       SHOWN["to-do list"] = true;
-      block(cyan("to-do"));
-      for (const entry of update.entries) {
-        const mark =
-          { completed: green("☑"), in_progress: yellow("◐"), pending: "☐" }[entry.status as string] ?? "☐";
-        process.stdout.write(`  ${mark} ${entry.content}\n`);
-      }
-      return;
+      return showTodos(update.entries);
     case "usage_update":
       SHOWN.usage = true;
       return;
@@ -113,40 +127,74 @@ function showDiff(part: { path: string; oldText?: string | null; newText: string
   const before = (part.oldText ?? "").split("\n");
   const after = part.newText.split("\n");
   for (const text of before) if (!after.includes(text)) process.stdout.write(`  ${red(`- ${text}`)}\n`);
-  for (const text of after)
-    process.stdout.write(before.includes(text) ? `    ${dim(text)}\n` : `  ${green(`+ ${text}`)}\n`);
+  for (const text of after) {
+    if (before.includes(text)) process.stdout.write(text === "" ? "" : `    ${dim(text)}\n`);
+    else process.stdout.write(`  ${green(`+ ${text}`)}\n`);
+  }
 }
+
+/** The whole list once, then what changes of it. */
+function showTodos(entries: readonly acp.PlanEntry[]): void {
+  const changed = entries.filter((entry) => todos.get(entry.content) !== entry.status);
+  if (todos.size === 0) block(cyan("to-do"));
+  else if (changed.length > 0) block(dim("  then"));
+  for (const entry of changed) {
+    todos.set(entry.content, entry.status);
+    const mark =
+      { completed: green("☑"), in_progress: yellow("◐"), pending: "☐" }[entry.status as string] ?? "☐";
+    process.stdout.write(`  ${mark} ${entry.content}\n`);
+  }
+}
+
+const answers = new Answers(process.stdin);
 
 async function permission(request: acp.RequestPermissionRequest): Promise<acp.RequestPermissionResponse> {
   SHOWN.permission = true;
+  const { options } = request;
   block(`${yellow("?")} ${bold(request.toolCall.title ?? "a tool")} wants to run`);
-  request.options.forEach((option, i) => {
+  options.forEach((option, i) => {
     process.stdout.write(`    ${i + 1}  ${option.name}\n`);
   });
-  const typed = await answer();
-  const chosen = request.options[Number(typed) - 1] ?? request.options[0];
-  if (!chosen) return { outcome: { outcome: "cancelled" } };
-  block(dim(typed === undefined ? `    → ${chosen.name} (by itself)` : `    → ${chosen.name}`));
-  return { outcome: { outcome: "selected", optionId: chosen.optionId } };
+  const { option, said } = await choose(options);
+  if (!option) return { outcome: { outcome: "cancelled" } };
+  process.stdout.write(dim(`    → ${option.name}${said ? "" : " (nobody answered)"}\n`));
+  if (option.kind.startsWith("reject")) {
+    const call = calls.get(request.toolCall.toolCallId);
+    if (call) call.denied = true;
+    const part = SHOWN_BY_KIND[call?.kind ?? "other"];
+    if (part) refused.add(part);
+  }
+  return { outcome: { outcome: "selected", optionId: option.optionId } };
 }
 
-/** What a person types, or undefined when nobody does. */
-function answer(): Promise<string | undefined> {
-  if (process.stdin.isTTY !== true) return Bun.sleep(ANSWER_MS).then(() => undefined);
-  process.stdout.write(dim(`    number and Enter, or wait ${ANSWER_MS / 1000} s: `));
-  const terminal = createInterface({ input: process.stdin });
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => {
-      terminal.close();
-      resolve(undefined);
-    }, ANSWER_MS);
-    terminal.once("line", (typed) => {
-      clearTimeout(timer);
-      terminal.close();
-      resolve(typed.trim());
-    });
-  });
+/** What a person chooses; what allows once when nobody does. */
+async function choose(
+  options: readonly acp.PermissionOption[],
+): Promise<{ option: acp.PermissionOption | undefined; said: boolean }> {
+  const seconds = answers.waitMs / 1000;
+  const fallback = readReply("", options);
+  const byItself = fallback === "again" ? undefined : fallback;
+  if (!answers.attended) {
+    process.stdout.write(dim(`    no terminal to answer in: allowed by itself in ${seconds} s\n`));
+    await Bun.sleep(answers.waitMs);
+    return { option: byItself, said: false };
+  }
+  for (;;) {
+    process.stdout.write(
+      dim(`    y or Enter allows once, n denies, or a number; allowed by itself in ${seconds} s: `),
+    );
+    const typed = await answers.next();
+    if (typed === undefined) {
+      process.stdout.write("\n");
+      return { option: byItself, said: false };
+    }
+    const reply: Reply = readReply(typed, options);
+    if (reply !== "again") return { option: reply, said: true };
+    process.stdout.write(`    ${yellow(`"${typed}" is no answer here.`)}\n`);
+  }
 }
+
+let agentProcess: Bun.Subprocess | undefined;
 
 async function turn(home: string, workspace: string): Promise<acp.PromptResponse> {
   const child = Bun.spawn([BINARY, "stdio", "--backend", "sim"], {
@@ -156,6 +204,7 @@ async function turn(home: string, workspace: string): Promise<acp.PromptResponse
     stdout: "pipe",
     stderr: "inherit",
   });
+  agentProcess = child;
   const input = new WritableStream<Uint8Array>({
     async write(chunk) {
       child.stdin.write(chunk);
@@ -175,11 +224,11 @@ async function turn(home: string, workspace: string): Promise<acp.PromptResponse
         });
         block(
           dim(
-            `${agentInfo?.title} through ${agentInfo?.name} ${agentInfo?.version}, with the built-in simulator\n`,
+            `${agentInfo?.title} through ${agentInfo?.name} ${agentInfo?.version}, with the built-in simulator,\nwhich does what the words of a prompt say:\n`,
           ),
         );
         const { sessionId } = await agent.request("session/new", { cwd: workspace, mcpServers: [] });
-        block(`${bold("you")}  Greet louder, and check it.\n`);
+        block(`${bold("you")}  ${PROMPT.replaceAll("; ", ";\n     ")}\n`);
         return agent.request("session/prompt", { sessionId, prompt: [{ type: "text", text: PROMPT }] });
       });
   } finally {
@@ -197,12 +246,24 @@ const untouched = [".zcode", join(".local", "state", "zcode-acp")]
   .map((name) => join(homedir(), name))
   .filter((path) => !existsSync(path));
 const dir = realpathSync(mkdtempSync(join(tmpdir(), "zcode-acp-demo-")));
+/** How a shell reports the end by each signal. */
+const STOPPED = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+for (const [signal, code] of Object.entries(STOPPED)) {
+  process.on(signal, async () => {
+    answers.close();
+    // It takes everything that it started along, and its logs lie in the folder.
+    agentProcess?.kill("SIGTERM");
+    await agentProcess?.exited;
+    rmSync(dir, { recursive: true, force: true });
+    process.exit(code);
+  });
+}
 const workspace = join(dir, "work");
 let ok = false;
 try {
   const home = join(dir, "home");
-  for (const path of [home, workspace]) Bun.spawnSync(["mkdir", "-p", path]);
-  writeFileSync(join(workspace, "greeting.ts"), 'export const greeting = "hello";\nconsole.log(greeting);\n');
+  for (const path of [home, workspace]) mkdirSync(path);
+  writeFileSync(join(workspace, "greeting.ts"), 'export const greeting = "hello"\n');
   writeFileSync(
     join(workspace, "check.sh"),
     'for part in types lint tests; do echo "$part: fine"; sleep 0.3; done\n',
@@ -215,18 +276,20 @@ try {
     ),
   );
   if (!usage) SHOWN.usage = false;
-  const missing = Object.entries(SHOWN)
-    .filter(([, seen]) => !seen)
-    .map(([name]) => name);
+  const unseen = (Object.keys(SHOWN) as Part[]).filter((part) => !SHOWN[part]);
+  const missing = unseen.filter((part) => !refused.has(part));
+  const denied = unseen.filter((part) => refused.has(part));
   const left = untouched.filter((path) => existsSync(path));
   ok = stopReason === "end_turn" && missing.length === 0 && left.length === 0;
   if (missing.length > 0) console.error(red(`Not shown: ${missing.join(", ")}.`));
   if (left.length > 0) console.error(red(`Left behind: ${left.join(", ")}.`));
+  if (denied.length > 0) block(yellow(`Not shown, because you said no: ${denied.join(", ")}.`));
   if (ok) block(`\n${green("That is what your editor gets.")} How to set it up is in README.md.`);
 } catch (error) {
   console.error(red(`\nThe turn failed: ${error instanceof Error ? error.message : String(error)}`));
 } finally {
   rmSync(dir, { recursive: true, force: true });
   clearTimeout(watchdog);
+  answers.close();
 }
 process.exit(ok ? 0 : 1);
