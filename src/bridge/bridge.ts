@@ -114,6 +114,7 @@ export function createBridge(deps: BridgeDeps): Bridge {
       update: (conversation, update) => clients.publish(conversation.id, update),
       settings: (conversation, before) => announceSettings(clients, conversation, before, language),
       running: () => {},
+      asking: (conversation) => questions.asking(conversation),
       dropQuestions: (conversation) => questions.drop(conversation),
     },
   });

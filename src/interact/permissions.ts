@@ -86,6 +86,11 @@ export class Permissions {
     }
   }
 
+  asking(conversation: Conversation): boolean {
+    for (const question of this.open.values()) if (question.conversation === conversation) return true;
+    return false;
+  }
+
   /** How many questions wait for a person, for the black box. */
   get waiting(): number {
     return this.open.size;

@@ -23,6 +23,11 @@ export class Questions {
     this.permissions.drop(conversation);
   }
 
+  /** True while a question of this conversation waits for a person. */
+  asking(conversation: Conversation): boolean {
+    return this.permissions.asking(conversation);
+  }
+
   get waiting(): number {
     return this.permissions.waiting;
   }

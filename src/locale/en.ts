@@ -71,6 +71,8 @@ export const EN = {
   "error.internal.hint": "The log in its state folder has more; please report it.",
 
   "notice.waiting": "Waiting for the agent to finish what a background task left it to do.",
+  "notice.silent":
+    "The agent has said nothing and made no progress for ten minutes; the turn was ended. Send a prompt to go on.",
   "notice.steered": "Your prompt joined the turn that was running already.",
   "notice.goalPaused": "The goal is paused for your prompt.",
   "notice.retry.rate":

@@ -46,6 +46,8 @@ export class Conversation {
   readonly tasks = newTaskBook();
   readonly prompts = new Map<number, PendingPrompt>();
   readonly timers = new Map<TimerName, Timer>();
+  /** A turn that was given up: what it still says is dropped. */
+  muted: string | undefined;
   /** Deaths of the backend in a row in which this conversation had a prompt or a resume in flight. */
   deaths = 0;
   /** What the active prompt has said in its tries, by kind of text. */

@@ -18,6 +18,8 @@ import type { Registry } from "./registry.ts";
 import type { TurnRunner } from "./turns.ts";
 
 export interface IntakeHooks {
+  /** The conversation's turn said something. */
+  heard(conversation: Conversation): void;
   update(conversation: Conversation, update: Update): void;
   /** A settings patch, to be folded into the record's. */
   settings(conversation: Conversation, patch: Obj): void;
@@ -89,6 +91,8 @@ export class Intake {
     const type = str(params.type) ?? "";
     const payload = obj(params.payload);
     const turnId = text(params.turnId) ?? text(payload.turnId);
+    this.hooks.heard(conversation);
+    if (turnId !== undefined && turnId === conversation.muted && !type.startsWith("turn.")) return;
     if (type === "turn.started") return this.turnStarted(conversation, turnId, payload);
     const updates =
       type === "session.updated" && payload.taskId !== undefined

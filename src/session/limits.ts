@@ -8,3 +8,7 @@ export const TODO_REREAD_MS = 650;
 export const SET_ASIDE_DEATHS = 3;
 /** How long events behind a hole wait for the backend to fill it; milliseconds of real time. */
 export const FILL_DEADLINE_MS = 5_000;
+/** A look at a silent turn's numbers; milliseconds of real time. */
+export const LOOK_DEADLINE_MS = 10_000;
+/** Reading the history of a turn that is given up; milliseconds of real time. */
+export const HISTORY_DEADLINE_MS = 10_000;

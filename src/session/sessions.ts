@@ -22,6 +22,7 @@ import { Registry } from "./registry.ts";
 import { Residence, settingsOf, todosOf } from "./residence.ts";
 import { foldSettings, type ModelRef, type Settings } from "./settings.ts";
 import { TurnRunner } from "./turns.ts";
+import { SilenceWatch } from "./watch.ts";
 
 export interface SessionSink {
   update(conversation: Conversation, update: Update): void;
@@ -29,6 +30,8 @@ export interface SessionSink {
   settings(conversation: Conversation, before: Settings): void;
   /** A turn of any kind began or ended. */
   running(conversation: Conversation, running: boolean): void;
+  /** A question of this conversation waits for a person. */
+  asking(conversation: Conversation): boolean;
   /** The running turn was cancelled, preempted or lost: nobody waits for its questions any more. */
   dropQuestions(conversation: Conversation): void;
 }
@@ -58,6 +61,7 @@ export class Sessions {
   readonly registry = new Registry();
   private readonly residence: Residence;
   private readonly turns: TurnRunner;
+  private readonly watch: SilenceWatch;
   /** What the backend says of its own accord. */
   readonly intake: Intake;
   private closing: Promise<void> | undefined;
@@ -70,11 +74,23 @@ export class Sessions {
     });
     this.turns = new TurnRunner(deps, this.registry, this.residence, {
       update: (conversation, update) => this.deliver(conversation, update),
-      running: (conversation, running) => deps.sink.running(conversation, running),
+      running: (conversation, running) => {
+        this.watch.running(conversation, running);
+        deps.sink.running(conversation, running);
+      },
       notice: (conversation, notice) => this.notice(conversation, notice),
       dropQuestions: (conversation) => deps.sink.dropQuestions(conversation),
     });
+    this.watch = new SilenceWatch(deps, {
+      update: (conversation, update) => this.deliver(conversation, update),
+      asking: (conversation) => deps.sink.asking(conversation),
+      end: (conversation) => {
+        conversation.muted = conversation.turns.turn?.turnId;
+        this.turns.dispatch(conversation, { type: "silent" });
+      },
+    });
     this.intake = new Intake(deps, this.registry, this.turns, {
+      heard: (conversation) => this.watch.heard(conversation),
       update: (conversation, update) => this.deliver(conversation, update),
       settings: (conversation, patch) => this.fold(conversation, patch),
     });

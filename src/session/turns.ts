@@ -154,6 +154,7 @@ export class TurnRunner {
     for (const timer of conversation.timers.values()) timer.cancel();
     conversation.timers.clear();
     conversation.rereading?.cancel();
+    this.hooks.running(conversation, false);
     this.hooks.dropQuestions(conversation);
     const pending = [...conversation.prompts.values()];
     conversation.prompts.clear();

@@ -18,6 +18,11 @@ export class Repeats {
     this.said = "";
   }
 
+  /** What the present try has said, as far as it is compared. */
+  get shown(): string {
+    return this.said;
+  }
+
   /** @returns what of the next piece of text is to be shown. */
   filter(piece: string): string {
     const { before } = this;

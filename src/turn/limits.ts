@@ -14,3 +14,9 @@ export const BUSY_RETRY_MS = 250;
 export const STOP_ESCALATION_MS = 10_000;
 /** Waits before each further try of a prompt whose turn failed for a passing reason. */
 export const RETRY_MS: readonly number[] = [1_000, 2_000, 4_000, 4_000, 4_000];
+/** A turn that says nothing is looked at this often. */
+export const LOOK_MS = 15_000;
+/** A silent turn whose numbers have stood still this long, with nothing open, is over. */
+export const FROZEN_MS = 10 * 60_000;
+/** A silent turn that lives shows it to the client at least once a minute; looks are 15 s apart. */
+export const PROGRESS_MS = 45_000;

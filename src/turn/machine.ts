@@ -6,8 +6,7 @@
  * backend's prompt lock: a send is only taken while it is free, and it stays held for a moment after a turn's end.
  */
 
-import { isPassing, type TurnFailure } from "../translate/failure.ts";
-import type { TurnUsage } from "../translate/usage.ts";
+import { isPassing } from "../translate/failure.ts";
 import {
   BUSY_BUDGET_MS,
   BUSY_NOTIFICATION_BUDGET_MS,
@@ -17,90 +16,9 @@ import {
   RETRY_MS,
   STOP_ESCALATION_MS,
 } from "./limits.ts";
+import type { Effect, Input, Notice, Outcome, TimerName, TurnEnd, TurnStarted } from "./types.ts";
 
-export type StopReason = "end_turn" | "max_turn_requests" | "cancelled";
-
-/** How a prompt ended. `queue-full` and `died` never reached a turn's end. */
-export type Outcome =
-  | { readonly kind: "ended"; readonly stopReason: StopReason; readonly usage: TurnUsage | undefined }
-  | { readonly kind: "failed"; readonly failure: TurnFailure; readonly usage?: TurnUsage | undefined }
-  | { readonly kind: "queue-full" }
-  | { readonly kind: "lost"; readonly error: Error };
-
-export type TimerName = "quiet" | "busy" | "stop" | "retry";
-
-export interface TurnStarted {
-  readonly turnId: string | undefined;
-  readonly inputId: string | undefined;
-  readonly foregroundExecutionId: string | undefined;
-  /** Started by the backend itself for a finished background task: waited for, never stopped. */
-  readonly notification: boolean;
-  /** Any other turn that no prompt asked for, such as a goal's. */
-  readonly own: boolean;
-  /** Works on the conversation's goal. */
-  readonly goal?: boolean;
-}
-
-/** What a person is told in one line, beside what the model says. */
-export type Notice =
-  | { readonly kind: "waiting" }
-  | { readonly kind: "steered" }
-  | { readonly kind: "goalPaused" }
-  | {
-      readonly kind: "retry";
-      readonly attempt: number;
-      readonly attempts: number;
-      readonly ms: number;
-      readonly failure: TurnFailure;
-    };
-
-export type TurnEnd =
-  | { readonly kind: "completed"; readonly resultType: string; readonly usage: TurnUsage | undefined }
-  | { readonly kind: "failed"; readonly failure: TurnFailure };
-
-export type Input =
-  /** A prompt arrives; `key` is unique in this conversation. */
-  | { readonly type: "prompt"; readonly key: number }
-  | { readonly type: "accepted"; readonly key: number }
-  /** The send was refused: busy, or for good. */
-  | { readonly type: "refused"; readonly key: number; readonly busy: boolean; readonly error: Error }
-  | { readonly type: "started"; readonly turn: TurnStarted }
-  /** `turn.steerDrained`: an input of ours was folded into a running turn, and ends with it. */
-  | {
-      readonly type: "steered";
-      readonly inputId: string | undefined;
-      readonly targetTurnId: string | undefined;
-    }
-  | {
-      readonly type: "turnEnded";
-      readonly turnId: string | undefined;
-      readonly inputId?: string | undefined;
-      readonly end: TurnEnd;
-    }
-  | { readonly type: "lockTaken" }
-  /** `failed`: the backend said `prompt_failed`. */
-  | { readonly type: "lockFree"; readonly failed: boolean }
-  /** Cancels the running and all waiting prompts, or only the one named. */
-  | { readonly type: "cancel"; readonly key?: number }
-  | { readonly type: "timer"; readonly name: TimerName }
-  /** The backend's process, or the session in it, is gone. */
-  | { readonly type: "lost"; readonly error: Error };
-
-export type Effect =
-  /** `attempt` counts from 0; a further one repeats a prompt whose turn failed. */
-  | { readonly type: "send"; readonly key: number; readonly inputId: string; readonly attempt: number }
-  | { readonly type: "notice"; readonly notice: Notice }
-  /** Ask the backend to stop; the guard names the turn that is meant. */
-  | { readonly type: "stop"; readonly foregroundExecutionId: string | undefined }
-  /** Nobody waits for the questions of the running turn any more. */
-  | { readonly type: "abandon" }
-  /** The last resort for a turn that does not stop: close the session, resume it at next use. */
-  | { readonly type: "reset" }
-  | { readonly type: "settle"; readonly key: number; readonly outcome: Outcome }
-  | { readonly type: "timer"; readonly name: TimerName; readonly ms: number }
-  | { readonly type: "clearTimer"; readonly name: TimerName }
-  /** A turn of any kind has begun or ended. */
-  | { readonly type: "running"; readonly running: boolean };
+export type * from "./types.ts";
 
 interface Turn {
   readonly turnId: string | undefined;
@@ -204,6 +122,8 @@ class Step {
         return this.cancel(input.key);
       case "timer":
         return this.timer(input.name);
+      case "silent":
+        return this.silent();
       case "lost":
         return this.lost(input.error);
     }
@@ -426,6 +346,17 @@ class Step {
       this.set({ turn: undefined, lockHeld: false });
       this.stopped();
     }
+  }
+
+  private silent(): void {
+    const { active, turn, stopping } = this.state;
+    if (stopping || (!active && !turn)) return;
+    if (active) {
+      this.tell({ kind: "silent" });
+      this.settle(active.key, { kind: "ended", stopReason: "end_turn", usage: undefined });
+      this.set({ active: undefined });
+    }
+    this.beginStop(active?.inputId ?? turn?.inputId);
   }
 
   private lost(error: Error): void {
