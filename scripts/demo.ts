@@ -10,12 +10,9 @@ const run = async (script: string, out: "inherit" | "ignore") => {
     env,
     stdio: ["inherit", out, "inherit"],
   });
-  // A terminal's Ctrl-C reaches it as well, and it has something to clean up; a plain kill reaches only us.
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-    process.on(signal, () => {
-      if (signal !== "SIGINT") child.kill(signal);
-    });
-  }
+  // A terminal's Ctrl-C reaches it as well, and it has something to clean up.
+  process.on("SIGINT", () => {});
+  for (const signal of ["SIGTERM", "SIGHUP"] as const) process.on(signal, () => child.kill(signal));
   return child.exited;
 };
 

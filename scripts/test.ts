@@ -1,14 +1,26 @@
 /**
  * `bun scripts/test.ts [arguments of bun test]`: builds `dist/zcode-acp` where it is older than what it is made of
- * (always under CI), runs the tests, and ends with a line `N passed, N failed`.
+ * (always under CI), runs the tests, and ends with a line `N passed, N failed`. The tests get a HOME and a folder for
+ * temporary files of their own; a process or a file that is left there afterwards fails the run.
  */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { clearUp } from "./leftovers.ts";
 
 const ROOT = join(import.meta.dir, "..");
 const FILE = join(ROOT, "dist", process.platform === "win32" ? "zcode-acp.exe" : "zcode-acp");
 const PARTS = ["src", "package.json", "bun.lock", "scripts/build.ts"];
+/** How long processes may take to go after the last test, in ms. */
+const GOING_MS = 3_000;
 
 function newest(path: string): number {
   const stat = statSync(path);
@@ -30,27 +42,34 @@ function totals(report: string): { passed: number; failed: number } {
   return { passed: count("tests") - failed - count("skipped"), failed };
 }
 
-async function run(argv: string[]): Promise<number> {
-  return Bun.spawn([process.execPath, ...argv], { cwd: ROOT, stdio: ["ignore", "inherit", "inherit"] })
-    .exited;
+async function run(argv: string[], env: Record<string, string> = {}): Promise<number> {
+  return Bun.spawn([process.execPath, ...argv], {
+    cwd: ROOT,
+    // Otherwise Bun keeps what it has compiled in HOME.
+    env: { ...process.env, BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0", ...env },
+    stdio: ["ignore", "inherit", "inherit"],
+  }).exited;
 }
 
 if (stale() && (await run(["scripts/build.ts"])) !== 0) {
   console.log("0 passed, 1 failed");
   process.exit(1);
 }
-const dir = mkdtempSync(join(tmpdir(), "zcode-acp-report-"));
-const outfile = join(dir, "junit.xml");
-const code = await run([
-  "test",
-  "--reporter=junit",
-  `--reporter-outfile=${outfile}`,
-  ...process.argv.slice(2),
-]);
+const dir = realpathSync(mkdtempSync(join(tmpdir(), "zcode-acp-test-")));
+const [home, temp, outfile] = [join(dir, "home"), join(dir, "tmp"), join(dir, "junit.xml")];
+for (const path of [home, temp]) mkdirSync(path);
+const code = await run(
+  ["test", "--reporter=junit", `--reporter-outfile=${outfile}`, ...process.argv.slice(2)],
+  // Those of Windows as well.
+  { HOME: home, USERPROFILE: home, TMPDIR: temp, TEMP: temp, TMP: temp },
+);
 const report = existsSync(outfile) ? readFileSync(outfile, "utf8") : "";
-rmSync(dir, { recursive: true, force: true });
 const { passed, failed } = totals(report);
-// An error outside of any test fails the run and is in no report.
-const counted = code !== 0 && failed === 0 ? 1 : failed;
+const left = await clearUp(dir, ["home", "tmp", "junit.xml"], GOING_MS);
+for (const { pid, words } of left.processes) console.log(`left behind: process ${pid} (${words})`);
+for (const path of left.files) console.log(`left behind: ${path}`);
+const clean = left.processes.length === 0 && left.files.length === 0;
+// An error outside of any test fails the run and is in no report, and so does what is left behind.
+const counted = (code !== 0 && failed === 0) || !clean ? Math.max(1, failed) : failed;
 console.log(`${passed} passed, ${counted} failed`);
 process.exit(counted === 0 && passed > 0 ? 0 : 1);

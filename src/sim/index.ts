@@ -112,6 +112,7 @@ export async function runSim(options: SimOptions, io: SimIo, parts: SimParts = {
     code = value;
     commands.killAll();
     pool.close();
+    store.close();
     io.exit(value);
     ended?.();
   };

@@ -6,21 +6,24 @@
 import {
   closeSync,
   mkdirSync,
+  mkdtempSync,
   openSync,
   readdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   unlinkSync,
   writeFileSync,
 } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { StoredSession } from "./types.ts";
 
 export interface Store {
   /** The generation of this process: a number that no other process on this store has had. */
   readonly generation: number;
-  /** Where long tool output goes; undefined without a disk. */
-  readonly artifacts: string | undefined;
+  /** Where long tool output goes; a folder of the process's own where nothing else is on disk. */
+  readonly artifacts: string;
   read(sessionId: string): StoredSession | undefined;
   list(): StoredSession[];
   write(session: StoredSession): void;
@@ -28,6 +31,8 @@ export interface Store {
   /** Rules that a person has allowed for good, as `workspacePath tool rule` lines. */
   rules(): string[];
   addRule(rule: string): void;
+  /** The process ends: what only it needed goes. */
+  close(): void;
 }
 
 /** `$ZCODE_DATA_BASE_DIR/.zcode/sim`, else `$ZCODE_HOME/sim`, else `$HOME/.zcode/sim`. */
@@ -41,15 +46,22 @@ export function memoryStore(generation: number): Store {
   const sessions = new Map<string, string>();
   const rules: string[] = [];
   const parse = (text: string) => JSON.parse(text) as StoredSession;
+  let folder: string | undefined;
   return {
     generation,
-    artifacts: undefined,
+    get artifacts() {
+      folder ??= mkdtempSync(join(tmpdir(), "zcode-acp-sim-"));
+      return folder;
+    },
     read: (id) => (sessions.has(id) ? parse(sessions.get(id)!) : undefined),
     list: () => [...sessions.values()].map(parse),
     write: (session) => void sessions.set(session.sessionId, JSON.stringify(session)),
     remove: (id) => void sessions.delete(id),
     rules: () => rules,
     addRule: (rule) => void rules.push(rule),
+    close: () => {
+      if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+    },
   };
 }
 
@@ -104,6 +116,7 @@ export function diskStore(dir: string): Store {
     },
     rules,
     addRule: (rule) => writeWhole(rulesFile, `${[...new Set([...rules(), rule])].join("\n")}\n`),
+    close: () => {},
   };
 }
 

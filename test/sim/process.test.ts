@@ -59,7 +59,7 @@ describe("the end of the process", () => {
     using home = tempDir();
     await using sim = ownProcess([], home.path);
     const id = await sim.open(home.path);
-    await sim.prompt(id, "spawn sleep 60; spawn-setsid sleep 60");
+    await sim.prompt(id, "spawn exec sleep 60; spawn-setsid exec sleep 60");
     const [inGroup, outside] = [...sim.text().matchAll(/Left behind: (\d+)/g)].map((match) =>
       Number(match[1]),
     );

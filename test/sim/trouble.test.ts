@@ -232,7 +232,7 @@ describe("words for trouble", () => {
 
   test("spawn and spawn-setsid leave a child that the simulator does not end", () =>
     within(async (sim, id) => {
-      await sim.prompt(id, "spawn sleep 30; spawn-setsid sleep 30");
+      await sim.prompt(id, "spawn exec sleep 30; spawn-setsid exec sleep 30");
       const pids = [...sim.text().matchAll(/Left behind: (\d+)/g)].map((match) => Number(match[1]));
       expect(pids).toHaveLength(2);
       for (const pid of pids) {

@@ -1,6 +1,5 @@
 /** Commands: run for real, in the turn or behind it. */
 import { writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BackgroundTask, commandEndFacts, commandFacts } from "../background.ts";
 import type { CommandEnd, CommandProgress, RunningCommand } from "../commands.ts";
@@ -95,7 +94,7 @@ export function commandResult(live: Live, command: string, end: CommandEnd, call
   }
   const shown = whole.slice(0, OUTPUT_CHARS);
   const outputPath = outputFile(live, callId);
-  writeFileSync(outputPath, end.output, { mode: 0o600 });
+  keepOutput(outputPath, end.output);
   return {
     kind: "result",
     content: `${shown}\n[shortened]`,
@@ -128,7 +127,15 @@ function commandDetail(
 
 /** Where output goes that outlives its call. */
 export function outputFile(live: Live, name: string): string {
-  return join(live.world.store.artifacts ?? tmpdir(), `${name.replaceAll(/[^\w-]/g, "_")}.txt`);
+  return join(live.world.store.artifacts, `${name.replaceAll(/[^\w-]/g, "_")}.txt`);
+}
+
+function keepOutput(path: string, output: string): void {
+  try {
+    writeFileSync(path, output, { mode: 0o600 });
+  } catch {
+    // The process ends, and its folder is gone already.
+  }
 }
 
 function describe(command: string): string {
@@ -203,11 +210,7 @@ export function startBackground(
         task.tell();
       });
       const ended = running.done.then((end) => {
-        try {
-          writeFileSync(outputPath, end.output, { mode: 0o600 });
-        } catch {
-          // The directory of a test may be gone.
-        }
+        keepOutput(outputPath, end.output);
         const { exitCode: code, ...rest } = commandEndFacts(end, running!.pid, startedAt, world.clock.now());
         const status = cancelled ? "cancelled" : end.exitCode === 0 ? "completed" : "failed";
         task.outcome.summary = cancelled
