@@ -104,7 +104,7 @@ export function createBridge(deps: BridgeDeps): Bridge {
   );
   const sessions: Sessions = new Sessions({
     backend,
-    aliases: new AliasStore(deps.paths.zcodeHome, log),
+    aliases: new AliasStore(deps.paths.zcodeHome, log, clock),
     rules: deps.rules,
     clock,
     log,

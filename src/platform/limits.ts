@@ -32,3 +32,12 @@ export const LOG_LINE_CHARS = 4000;
 
 /** How many frame heads the black box keeps. */
 export const BLACKBOX_FRAMES = 2000;
+
+/** A lock between processes is waited on for this long at most, in ms. */
+export const LOCK_WAIT_MS = 2_000;
+
+/** Between two tries to take a lock, in ms. */
+export const LOCK_POLL_MS = 15;
+
+/** A lock file that names no holder is broken after this, in ms. */
+export const LOCK_UNREADABLE_MS = 1_000;

@@ -1,13 +1,15 @@
 /**
  * `acp-lazy-sessions.json`: which backend session stands behind an id that `session/new` gave out. Its shape
- * is shared with other bridges, some of which know no lock: each write merges into what is on disk now, keeps
- * fields it does not know, and is atomic.
+ * is shared with other bridges, some of which know no lock of ours: each write takes the lock where it can, merges into
+ * what is on disk now, keeps fields it does not know, is atomic, and is read again.
  */
 
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { writeAtomic } from "../platform/atomic.ts";
+import type { Clock } from "../platform/clock.ts";
 import { isObj, num, type Obj, obj, str, text } from "../platform/json.ts";
+import { withLock } from "../platform/lock.ts";
 import type { Log } from "../platform/log.ts";
 
 export interface Alias {
@@ -17,6 +19,9 @@ export interface Alias {
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
 }
+
+/** A write that another bridge, which knows no lock of ours, has undone is done again this often in all. */
+const WRITES = 3;
 
 export class AliasStore {
   readonly path: string;
@@ -28,6 +33,7 @@ export class AliasStore {
   constructor(
     zcodeHome: string,
     private readonly log: Log,
+    private readonly clock: Clock,
   ) {
     this.path = join(zcodeHome, "v2", "acp-lazy-sessions.json");
   }
@@ -58,14 +64,10 @@ export class AliasStore {
 
   private async write(id: string, alias: Alias): Promise<void> {
     try {
-      const all = this.read();
-      const entry = { ...obj(all[id]), cwd: alias.cwd, createdAt: alias.createdAt };
-      const next = {
-        ...all,
-        [id]: alias.backendId === undefined ? entry : { ...entry, zcodeSid: alias.backendId },
-      };
       mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
-      await writeAtomic(this.path, `${JSON.stringify(next, null, 2)}\n`, 0o600);
+      for (let attempt = 0; attempt < WRITES && !this.holds(id, alias); attempt++) {
+        await withLock(`${this.path}.lock`, this.clock, () => this.merge(id, alias));
+      }
       if (this.unwritten.get(id) === alias) this.unwritten.delete(id);
     } catch (error) {
       this.log.once(
@@ -76,7 +78,39 @@ export class AliasStore {
     }
   }
 
+  private async merge(id: string, alias: Alias): Promise<void> {
+    this.setCorruptAside();
+    const all = this.read();
+    const entry = { ...obj(all[id]), cwd: alias.cwd, createdAt: alias.createdAt };
+    const next = {
+      ...all,
+      [id]: alias.backendId === undefined ? entry : { ...entry, zcodeSid: alias.backendId },
+    };
+    await writeAtomic(this.path, `${JSON.stringify(next, null, 2)}\n`, 0o600);
+  }
+
+  /** True where the disk says what was to be written. */
+  private holds(id: string, alias: Alias): boolean {
+    const entry = obj(this.read()[id]);
+    return entry.cwd === alias.cwd && (alias.backendId === undefined || entry.zcodeSid === alias.backendId);
+  }
+
+  /** A file that is no JSON object is kept beside the new one: it may hold what a person wants back. */
+  private setCorruptAside(): void {
+    if (this.parse() !== "corrupt") return;
+    const aside = `${this.path}.corrupt-${this.clock.now()}`;
+    renameSync(this.path, aside);
+    this.log.write("warn", `the alias file was no JSON object; it is kept as ${aside}`);
+  }
+
   private read(): Obj {
+    const parsed = this.parse();
+    if (parsed !== "corrupt") return parsed;
+    this.log.once("alias-corrupt", "warn", "the alias file is not a JSON object and counts as empty");
+    return {};
+  }
+
+  private parse(): Obj | "corrupt" {
     let bytes: string;
     try {
       bytes = readFileSync(this.path, "utf8");
@@ -85,11 +119,9 @@ export class AliasStore {
     }
     try {
       const value: unknown = JSON.parse(bytes.replace(/^\uFEFF/, ""));
-      if (isObj(value)) return value;
+      return isObj(value) ? value : "corrupt";
     } catch {
-      // Reported below, with the case of a file that is JSON and no object.
+      return "corrupt";
     }
-    this.log.once("alias-corrupt", "warn", "the alias file is not a JSON object and counts as empty");
-    return {};
   }
 }

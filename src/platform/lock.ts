@@ -1,0 +1,117 @@
+/**
+ * A lock between processes: a file that is created exclusively and names its holder by pid and start time. It is broken
+ * when the holder is gone, and never waited on for long: whoever takes it must still write so that nothing is lost.
+ */
+
+import { randomUUID } from "node:crypto";
+import { closeSync, openSync, readFileSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
+import { type Clock, sleep } from "./clock.ts";
+import { obj, str } from "./json.ts";
+import { LOCK_POLL_MS, LOCK_UNREADABLE_MS, LOCK_WAIT_MS } from "./limits.ts";
+import { bornOf } from "./processTable.ts";
+
+/**
+ * Runs `work` while holding `path`, or after having waited for it in vain.
+ * @param path the lock file; its directory must be there.
+ * @throws what `work` throws, or the system's error where the file cannot be created at all.
+ */
+export async function withLock<T>(path: string, clock: Clock, work: () => Promise<T>): Promise<T> {
+  const mine = await acquire(path, clock);
+  try {
+    return await work();
+  } finally {
+    if (mine !== undefined) release(path, mine);
+  }
+}
+
+/** @returns what the file holds, or undefined where the wait was in vain. */
+async function acquire(path: string, clock: Clock): Promise<string | undefined> {
+  const mine = JSON.stringify({ pid: process.pid, born: bornOf(process.pid) ?? null, nonce: randomUUID() });
+  const deadline = clock.mono() + LOCK_WAIT_MS;
+  for (;;) {
+    if (create(path, mine)) return mine;
+    const found = read(path);
+    if (found !== undefined && isStale(path, found, clock)) {
+      breakLock(path, found);
+      continue;
+    }
+    if (clock.mono() >= deadline) return undefined;
+    await sleep(clock, LOCK_POLL_MS);
+  }
+}
+
+function create(path: string, mine: string): boolean {
+  let file: number;
+  try {
+    file = openSync(path, "wx", 0o600);
+  } catch (error) {
+    if (obj(error).code === "EEXIST") return false;
+    throw error;
+  }
+  try {
+    writeSync(file, mine);
+  } finally {
+    closeSync(file);
+  }
+  return true;
+}
+
+function read(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return undefined;
+  }
+}
+
+function isStale(path: string, found: string, clock: Clock): boolean {
+  let holder: unknown;
+  try {
+    holder = JSON.parse(found);
+  } catch {
+    // Between its creation and its first byte a lock says nothing; one that stays so belongs to nobody.
+    return age(path, clock) > LOCK_UNREADABLE_MS;
+  }
+  const { pid, born } = obj(holder);
+  if (typeof pid !== "number" || !Number.isInteger(pid) || pid <= 0)
+    return age(path, clock) > LOCK_UNREADABLE_MS;
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    return obj(error).code === "ESRCH";
+  }
+  const now = bornOf(pid);
+  const then = str(born);
+  return now !== undefined && then !== undefined && now !== then;
+}
+
+function age(path: string, clock: Clock): number {
+  try {
+    return clock.now() - statSync(path).mtimeMs;
+  } catch {
+    return 0;
+  }
+}
+
+/** Takes the file away that was judged; one that came in its place meanwhile is put back. */
+function breakLock(path: string, judged: string): void {
+  const aside = `${path}.${process.pid}.${randomUUID()}`;
+  try {
+    renameSync(path, aside);
+  } catch {
+    return;
+  }
+  if (read(aside) !== judged && read(path) === undefined) {
+    try {
+      renameSync(aside, path);
+      return;
+    } catch {
+      // Whoever held it finds it gone at the end, and has merged.
+    }
+  }
+  rmSync(aside, { force: true });
+}
+
+function release(path: string, mine: string): void {
+  if (read(path) === mine) rmSync(path, { force: true });
+}
