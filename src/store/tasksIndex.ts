@@ -1,0 +1,233 @@
+/**
+ * `tasks-index.sqlite`, the desktop app's own list of conversations. It may be missing, locked, older, read-only or
+ * corrupt; none of that may break a turn or stall the loop, so every access is one short transaction that is tried again
+ * a few times and then given up. It is never created here.
+ *
+ * Rows that this bridge adds get their title and search text kept; a row that the app wrote is touched by a person's
+ * rename alone, and then in its title only.
+ */
+
+import type { Database } from "bun:sqlite";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { type Clock, sleep } from "../platform/clock.ts";
+import { isObj, type Obj, obj, str } from "../platform/json.ts";
+import type { Log } from "../platform/log.ts";
+
+export interface IndexRow {
+  readonly taskId: string;
+  readonly traceId: string | undefined;
+  readonly workspacePath: string;
+  readonly title: string;
+  readonly mode: string;
+  /** `<provider>/<model>`, where one is known. */
+  readonly model: string | undefined;
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
+}
+
+/** Waits between tries of a locked database, in milliseconds of real time; then it is left alone. */
+const BUSY_MS: readonly number[] = [20, 50, 100, 200, 400, 800];
+/** Search text is the person's words; more than this is not looked through by anybody. */
+const SEARCH_CHARS = 8_000;
+
+export class TasksIndex {
+  readonly path: string;
+  private queue: Promise<void> = Promise.resolve();
+  /** Rows that this process added: automatic writes go to these alone. */
+  private readonly own = new Map<string, string>();
+
+  /** @param zcodeHome the directory that holds `v2`. */
+  constructor(
+    zcodeHome: string,
+    private readonly log: Log,
+    private readonly clock: Clock,
+  ) {
+    this.path = join(zcodeHome, "v2", "tasks-index.sqlite");
+  }
+
+  /** A conversation has a backend session now: it is listed, unless the app lists it already. */
+  add(row: IndexRow): Promise<void> {
+    return this.change("add", (database, columns) => {
+      const known = database.query("SELECT 1 FROM tasks WHERE task_id = ?").get(row.taskId);
+      if (known) return;
+      const values = Object.entries(rowValues(row)).filter(([name]) => columns.has(name));
+      const names = values.map(([name]) => name).join(", ");
+      const marks = values.map(() => "?").join(", ");
+      database
+        .query(`INSERT OR IGNORE INTO tasks (${names}) VALUES (${marks})`)
+        .run(...values.map(([, value]) => value));
+      this.own.set(row.taskId, "");
+    });
+  }
+
+  /** A title that nobody chose, for a row of ours that nobody renamed. */
+  autoTitle(taskId: string, title: string): Promise<void> {
+    return this.change("title", (database, columns) => {
+      if (!this.own.has(taskId)) return;
+      this.setTitle(database, columns, taskId, title, false);
+    });
+  }
+
+  /** A title that a person chose: on any row, and nothing else in it. */
+  rename(taskId: string, title: string): Promise<void> {
+    return this.change("rename", (database, columns) =>
+      this.setTitle(database, columns, taskId, title, true),
+    );
+  }
+
+  /** More words of the person, for rows of ours. */
+  searchable(taskId: string, words: string): Promise<void> {
+    return this.change("search", (database, columns) => {
+      const before = this.own.get(taskId);
+      if (before === undefined || !columns.has("searchable_text") || before.length >= SEARCH_CHARS) return;
+      const text = `${before}${before === "" ? "" : "\n"}${words}`.slice(0, SEARCH_CHARS);
+      this.own.set(taskId, text);
+      database
+        .query("UPDATE tasks SET searchable_text = ?, updated_at = ? WHERE task_id = ?")
+        .run(text, this.clock.now(), taskId);
+    });
+  }
+
+  /** The title of a conversation that a person renamed, by whichever program; undefined where nobody did. */
+  async chosenTitle(taskId: string): Promise<string | undefined> {
+    let title: string | undefined;
+    await this.change("read", (database, columns) => {
+      if (!columns.has("title_overridden")) return;
+      const row = obj(
+        database.query("SELECT title, title_overridden, meta_json FROM tasks WHERE task_id = ?").get(taskId),
+      );
+      if (row.title_overridden !== 1) return;
+      title = str(parsed(row.meta_json).title) || str(row.title) || undefined;
+    });
+    return title;
+  }
+
+  /** Resolves when everything asked for so far is done or given up. */
+  flushed(): Promise<void> {
+    return this.queue;
+  }
+
+  private setTitle(
+    database: Database,
+    columns: ReadonlySet<string>,
+    taskId: string,
+    title: string,
+    chosen: boolean,
+  ): void {
+    const overridden = columns.has("title_overridden");
+    const rows = database
+      .query(
+        `SELECT workspace_key, meta_json${overridden ? ", title_overridden" : ""} FROM tasks WHERE task_id = ?`,
+      )
+      .all(taskId)
+      .map(obj);
+    for (const row of rows) {
+      if (!chosen && row.title_overridden === 1) continue;
+      // The app shows the title of `meta_json` before that of the column, so it goes into both.
+      const meta = JSON.stringify({
+        ...parsed(row.meta_json),
+        title,
+        ...(chosen ? { titleOverridden: true } : {}),
+      });
+      const sets = ["title = ?", "meta_json = ?", ...(chosen && overridden ? ["title_overridden = 1"] : [])];
+      database
+        .query(`UPDATE tasks SET ${sets.join(", ")} WHERE task_id = ? AND workspace_key = ?`)
+        .run(title, meta, taskId, str(row.workspace_key) ?? "");
+    }
+  }
+
+  /** One change after the other; a locked database is tried again without blocking anything. */
+  private change(
+    what: string,
+    run: (database: Database, columns: ReadonlySet<string>) => void,
+  ): Promise<void> {
+    const done = this.queue.then(() => this.attempt(what, run));
+    this.queue = done;
+    return done;
+  }
+
+  private async attempt(
+    what: string,
+    run: (database: Database, columns: ReadonlySet<string>) => void,
+  ): Promise<void> {
+    for (const wait of [...BUSY_MS, undefined]) {
+      if (!existsSync(this.path)) return;
+      try {
+        await this.once(run);
+        return;
+      } catch (error) {
+        const code = str(obj(error).code) ?? "unknown reason";
+        if (!/^SQLITE_(BUSY|LOCKED)/.test(code) || wait === undefined) {
+          this.log.once(
+            `index:${what}:${code}`,
+            "warn",
+            `the app's index could not be used (${what}): ${code}`,
+          );
+          return;
+        }
+        await sleep(this.clock, wait);
+      }
+    }
+  }
+
+  private async once(run: (database: Database, columns: ReadonlySet<string>) => void): Promise<void> {
+    const { Database } = await import("bun:sqlite");
+    // No busy timeout: it would block the loop for its whole length.
+    const database = new Database(this.path, { readwrite: true, create: false });
+    try {
+      const columns = new Set(
+        database
+          .query("PRAGMA table_info(tasks)")
+          .all()
+          .flatMap((column) => str(obj(column).name) ?? []),
+      );
+      if (!columns.has("task_id") || !columns.has("workspace_key") || !columns.has("title")) return;
+      database.transaction(() => run(database, columns)).immediate();
+    } finally {
+      database.close();
+    }
+  }
+}
+
+function parsed(value: unknown): Obj {
+  try {
+    const found: unknown = JSON.parse(str(value) ?? "{}");
+    return isObj(found) ? found : {};
+  } catch {
+    return {};
+  }
+}
+
+function rowValues(row: IndexRow): Record<string, string | number | null> {
+  const { taskId, traceId, workspacePath, title, mode, model, createdAt } = row;
+  const meta = {
+    taskId,
+    traceId,
+    title,
+    titleOverridden: false,
+    workspacePath,
+    createdAt,
+    updatedAt: createdAt,
+    mode,
+    model,
+    provider: "glm",
+    status: "idle",
+    target: null,
+  };
+  return {
+    workspace_key: workspacePath,
+    workspace_path: workspacePath,
+    task_id: taskId,
+    title,
+    task_status: "idle",
+    provider: "glm",
+    mode,
+    model: model ?? null,
+    created_at: createdAt,
+    updated_at: createdAt,
+    last_unread_at: 0,
+    meta_json: JSON.stringify(meta),
+    searchable_text: "",
+  };
+}
