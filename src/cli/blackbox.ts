@@ -2,6 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync, readlinkSync, statSync, watch } from "node:fs";
 import { basename, join } from "node:path";
 import { errors } from "../errors/index.ts";
+import { type Phrase, phrase } from "../locale/index.ts";
 import { withDeadline } from "../platform/clock.ts";
 import { DOCTOR_BLACKBOX_MS } from "./limits.ts";
 import { print, printError } from "./print.ts";
@@ -10,13 +11,13 @@ import type { Surroundings } from "./surroundings.ts";
 /** @returns the exit code: 0 when a black box was printed. */
 export async function printBlackBox(words: string, around: Surroundings): Promise<number> {
   const pid = Number(words);
-  const fail = async (expects: string): Promise<number> => {
-    await printError(errors.badFlagValue("--of", words, expects), around.config.language);
+  const fail = async (expects: Phrase): Promise<number> => {
+    await printError(errors.badFlagValue("zcode-acp doctor", "--of", words, expects), around.config.language);
     return 1;
   };
-  if (!Number.isInteger(pid) || pid <= 0) return fail("a process id");
+  if (!Number.isInteger(pid) || pid <= 0) return fail(phrase("expects.pid", {}));
   // The signal ends a process that does not know it, so it goes to none but our own.
-  if (!isOurs(pid)) return fail("the process id of a running zcode-acp");
+  if (!isOurs(pid)) return fail(phrase("expects.bridge", {}));
   const dir = around.paths.stateDir;
   const suffix = `-${pid}.blackbox.json`;
   const began = around.clock.now();
@@ -50,7 +51,7 @@ export async function printBlackBox(words: string, around: Surroundings): Promis
     await print(await withDeadline(around.clock, DOCTOR_BLACKBOX_MS, "the black box", written));
     return 0;
   } catch {
-    return fail(`one that can write into ${dir}`);
+    return fail(phrase("expects.writer", { path: dir }));
   }
 }
 

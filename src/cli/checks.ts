@@ -1,6 +1,5 @@
 /** What `doctor` looks at. Each check answers for one thing, and each problem names its mend. */
-import { accessSync, constants, existsSync, statSync } from "node:fs";
-import { dirname } from "node:path";
+import { existsSync } from "node:fs";
 import { compareVersions } from "../backend/backend.ts";
 import { OLDEST_VERSION } from "../backend/limits.ts";
 import { type Launch, type Located, printedVersion } from "../backend/locate.ts";
@@ -8,6 +7,7 @@ import { errors, type ProductError } from "../errors/index.ts";
 import { type Language, t } from "../locale/index.ts";
 import { COMMIT, VERSION } from "./program.ts";
 import type { Surroundings } from "./surroundings.ts";
+import { writable } from "./writable.ts";
 
 export interface CheckResult {
   /** Stable; the same check has the same id in every release. */
@@ -70,29 +70,19 @@ function state({ paths, config }: Surroundings): CheckResult {
   const { language } = config;
   if (writable(path)) return { id: "state", status: "ok", detail: t("doctor.state.ok", { path }, language) };
   return {
-    id: "state",
-    status: "problem",
-    detail: t("doctor.state.bad", { path }, language),
+    ...failed("state", errors.notWritable(path), language),
     mend: t("doctor.state.mend", { path }, language),
   };
-}
-
-/** Whether files can be made under `path`, without making any: the nearest folder that exists decides. */
-function writable(path: string): boolean {
-  let at = path;
-  while (!existsSync(at) && dirname(at) !== at) at = dirname(at);
-  try {
-    accessSync(at, constants.W_OK | constants.X_OK);
-    return statSync(at).isDirectory();
-  } catch {
-    return false;
-  }
 }
 
 async function backend(around: Surroundings, located: Located): Promise<CheckResult[]> {
   const { language } = around.config;
   const { launch } = located;
-  if (!launch) return [failed("backend", errors.backendNotFound(located.looked), language)];
+  if (!launch) {
+    // The error's own hint is to run doctor.
+    const mend = t("doctor.backend.mend", {}, language);
+    return [{ ...failed("backend", errors.backendNotFound(located.looked), language), mend }];
+  }
   if (launch.source === "simulator") {
     return [{ id: "backend", status: "note", detail: t("doctor.backend.simulator", {}, language) }];
   }
@@ -103,12 +93,7 @@ async function backend(around: Surroundings, located: Located): Promise<CheckRes
   const where = { path: launch.entry, source: launch.source };
   const found: CheckResult =
     version === undefined
-      ? {
-          id: "backend",
-          status: "problem",
-          detail: t("doctor.backend.mute", where, language),
-          mend: t("doctor.backend.mute.mend", { path: launch.entry }, language),
-        }
+      ? failed("backend", errors.backendMute(launch.entry), language)
       : { id: "backend", status: "ok", detail: t("doctor.backend.ok", { ...where, version }, language) };
   return [found, node(launch, language)];
 }
@@ -117,7 +102,7 @@ async function backend(around: Surroundings, located: Located): Promise<CheckRes
 function node(launch: Launch, language: Language): CheckResult {
   const [first = ""] = launch.argv;
   if (first === launch.entry)
-    return { id: "node", status: "ok", detail: t("doctor.node.unneeded", {}, language) };
+    return { id: "node", status: "ok", detail: t("doctor.node.unneeded", { path: launch.entry }, language) };
   return { id: "node", status: "ok", detail: t("doctor.node.ok", { path: first }, language) };
 }
 

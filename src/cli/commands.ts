@@ -1,13 +1,13 @@
 /** The commands by name, with what is needed to list them; the code of each loads when it is asked for. */
-import { type ArgsDef, type CommandDef, defineCommand, renderUsage, runCommand } from "citty";
+import { type ArgsDef, type CommandDef, defineCommand, runCommand } from "citty";
 import { errors } from "../errors/index.ts";
 import type { SentenceKey } from "../locale/index.ts";
+import { BACKEND, backendOf, type Flags } from "./flags.ts";
+import type { Explained } from "./usage.ts";
 
 /** A command with its own types put away. */
-export interface Command {
-  readonly args: ArgsDef;
+export interface Command extends Explained {
   run(rawArgs: string[]): Promise<unknown>;
-  usage(): Promise<string>;
 }
 
 export interface CommandEntry {
@@ -15,11 +15,31 @@ export interface CommandEntry {
   load(): Promise<Command>;
 }
 
+export const PROGRAM = "zcode-acp";
+
 export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
-  stdio: { about: "command.stdio", load: async () => plain(stdio) },
-  login: { about: "command.login", load: async () => plain((await import("./login.ts")).default) },
-  doctor: { about: "command.doctor", load: async () => plain((await import("./doctor.ts")).default) },
-  sim: { about: "command.sim", load: async () => plain((await import("./sim.ts")).default) },
+  stdio: {
+    about: "command.stdio",
+    load: async () => plain("stdio", "about.stdio", BACKEND, stdio),
+  },
+  login: {
+    about: "command.login",
+    load: async () => plain("login", "about.login", BACKEND, (await import("./login.ts")).default),
+  },
+  doctor: {
+    about: "command.doctor",
+    load: async () => {
+      const { default: def, FLAGS } = await import("./doctor.ts");
+      return plain("doctor", "about.doctor", FLAGS, def);
+    },
+  },
+  sim: {
+    about: "command.sim",
+    load: async () => {
+      const { default: def, FLAGS, words } = await import("./sim.ts");
+      return { ...plain("sim", "about.sim", FLAGS, def), more: words("en") };
+    },
+  },
   serve: later("serve"),
   hub: later("hub"),
   quota: later("quota"),
@@ -27,26 +47,20 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
 };
 
 const stdio = defineCommand({
-  meta: { name: "zcode-acp stdio", description: "An ACP agent on stdin and stdout: what editors start." },
-  args: {
-    backend: {
-      type: "enum",
-      options: ["auto", "sim"],
-      description: "auto finds ZCode; sim is the built-in simulator, which needs no account",
-    },
-  },
+  args: BACKEND,
   async run({ args }) {
     const { run } = await import("./stdio.ts");
-    await run(args.backend === "auto" || args.backend === "sim" ? { backend: args.backend } : {});
+    await run(backendOf(args));
   },
 });
 
-function plain<Args extends ArgsDef>(def: CommandDef<Args>): Command {
-  return {
-    args: typeof def.args === "object" && !(def.args instanceof Promise) ? def.args : {},
-    run: (rawArgs) => runCommand(def, { rawArgs }),
-    usage: () => renderUsage(def),
-  };
+function plain<Args extends ArgsDef>(
+  name: string,
+  about: SentenceKey,
+  flags: Flags,
+  def: CommandDef<Args>,
+): Command {
+  return { name: `${PROGRAM} ${name}`, about, flags, run: (rawArgs) => runCommand(def, { rawArgs }) };
 }
 
 /** A command that is announced and not there yet: it says so, whatever follows it. */

@@ -1,51 +1,63 @@
 /** `zcode-acp doctor`: what is there, what is wrong, and what mends it. */
 import { defineCommand } from "citty";
+import type { ConsolaReporter } from "consola";
 import type { CheckResult, Report } from "./checks.ts";
 import { examine } from "./checks.ts";
+import { BACKEND, backendOf, flags } from "./flags.ts";
 import { print } from "./print.ts";
 import { lookAround } from "./surroundings.ts";
 
-/** consola's level that shows everything but its debugging. */
-const LEVEL_INFO = 3;
+export const FLAGS = flags({
+  ...BACKEND,
+  json: { type: "boolean", description: "flag.doctor.json" },
+  of: { type: "string", description: "flag.doctor.of", valueHint: "PID" },
+});
 
 export default defineCommand({
-  meta: {
-    name: "zcode-acp doctor",
-    description: "Look for what keeps ZCode from working here. Exits with 1 when something does.",
-  },
-  args: {
-    json: { type: "boolean", description: "The same as JSON, in a shape that stays" },
-    of: {
-      type: "string",
-      description: "Let a running bridge write its black box, and print it",
-      valueHint: "PID",
-    },
-  },
+  args: FLAGS,
   async run({ args }) {
+    const around = lookAround(process.env, process.platform, backendOf(args));
     if (args.of !== undefined) {
       const { printBlackBox } = await import("./blackbox.ts");
-      process.exit(await printBlackBox(args.of, lookAround(process.env, process.platform)));
+      process.exit(await printBlackBox(args.of, around));
     }
-    const report = await examine(lookAround(process.env, process.platform));
+    const report = await examine(around);
     if (args.json) await print(`${JSON.stringify(report, null, 2)}\n`);
     else await printReport(report);
     process.exit(report.ok ? 0 : 1);
   },
 });
 
-async function printReport(report: Report): Promise<void> {
-  const { createConsola } = await import("consola");
-  const console = createConsola({
-    level: LEVEL_INFO,
-    // The report is this command's result, its problems included.
-    stderr: process.stdout,
-  });
-  const write: Record<CheckResult["status"], (line: string) => void> = {
-    ok: (line) => console.success(line),
-    note: (line) => console.info(line),
-    problem: (line) => console.error(line),
+/** A symbol, the sentence with its code, and the mend below it: the library's own lines have badges, times and gaps. */
+const plainLines = (lines: string[], paint: (type: string, symbol: string) => string): ConsolaReporter => {
+  const symbols: Readonly<Record<string, string>> = { success: "✔", info: "ℹ", error: "✖" };
+  return {
+    log({ type, args }) {
+      const [detail, mend] = args.map(String);
+      lines.push(`${paint(type, symbols[type] ?? " ")} ${detail}`);
+      if (mend) lines.push(`  ${mend}`);
+    },
   };
-  for (const check of report.checks) {
-    write[check.status](check.mend ? `${check.detail}\n  ${check.mend}` : check.detail);
+};
+
+async function printReport(report: Report): Promise<void> {
+  const [{ createConsola }, { colors }] = await Promise.all([import("consola"), import("consola/utils")]);
+  const colour: Readonly<Record<string, (text: string) => string>> = process.stdout.isTTY
+    ? { success: colors.green, info: colors.cyan, error: colors.red }
+    : {};
+  const lines: string[] = [];
+  const console = createConsola({
+    // Every check is shown, whatever the environment asks of the library.
+    level: Number.POSITIVE_INFINITY,
+    reporters: [plainLines(lines, (type, symbol) => colour[type]?.(symbol) ?? symbol)],
+  });
+  const write: Record<CheckResult["status"], (...parts: string[]) => void> = {
+    ok: (detail, ...mend) => console.success(detail, ...mend),
+    note: (detail, ...mend) => console.info(detail, ...mend),
+    problem: (detail, ...mend) => console.error(detail, ...mend),
+  };
+  for (const { status, detail, mend, code } of report.checks) {
+    write[status](code ? `${detail} [${code}]` : detail, ...(mend ? [mend] : []));
   }
+  await print(`${lines.join("\n")}\n`);
 }

@@ -6,21 +6,25 @@ export interface StdioArguments {
 }
 
 /**
- * The flags of `stdio` when `argv` is exactly that, or nothing at all with a pipe on stdin; undefined when the
- * whole command line has to be looked at.
+ * The flags of `stdio` when `argv` is exactly that, or only its flags, or nothing at all, with a pipe on stdin;
+ * undefined when the whole command line has to be looked at.
  */
 export function stdioArguments(
   argv: readonly string[],
   terminal: () => boolean = () => isatty(0),
 ): StdioArguments | undefined {
-  if (argv.length === 0) return terminal() ? undefined : {};
-  if (argv[0] !== "stdio") return undefined;
-  if (argv.length === 1) return {};
+  const named = argv[0] === "stdio";
+  const flags = backendOnly(named ? argv.slice(1) : argv);
+  return flags && (named || !terminal()) ? flags : undefined;
+}
+
+function backendOnly(words: readonly string[]): StdioArguments | undefined {
+  if (words.length === 0) return {};
   const backend =
-    argv.length === 3 && argv[1] === "--backend"
-      ? argv[2]
-      : argv.length === 2 && argv[1]?.startsWith("--backend=")
-        ? argv[1].slice("--backend=".length)
+    words.length === 2 && words[0] === "--backend"
+      ? words[1]
+      : words.length === 1 && words[0]?.startsWith("--backend=")
+        ? words[0].slice("--backend=".length)
         : undefined;
   return backend === "sim" || backend === "auto" ? { backend } : undefined;
 }

@@ -1,7 +1,9 @@
 /** `zcode-acp login`, and `stdio login` for editors: ZCode's own sign-in, in this terminal. */
 import { defineCommand } from "citty";
+import type { Flags } from "../config/index.ts";
 import { errors } from "../errors/index.ts";
 import { t } from "../locale/index.ts";
+import { BACKEND, backendOf } from "./flags.ts";
 import { print, printError } from "./print.ts";
 import { lookAround } from "./surroundings.ts";
 
@@ -9,15 +11,15 @@ import { lookAround } from "./surroundings.ts";
 const SIGNAL_EXIT = 128;
 
 export default defineCommand({
-  meta: { name: "zcode-acp login", description: "Sign in to ZCode in this terminal." },
-  async run() {
-    process.exit(await login());
+  args: BACKEND,
+  async run({ args }) {
+    process.exit(await login(backendOf(args)));
   },
 });
 
 /** @returns the exit code: the sign-in's own, or 1 where there is none to run. */
-async function login(): Promise<number> {
-  const { config, locate } = lookAround(process.env, process.platform);
+async function login(flags: Flags): Promise<number> {
+  const { config, locate } = lookAround(process.env, process.platform, flags);
   const { launch, looked } = await locate();
   if (!launch) {
     await printError(errors.backendNotFound(looked), config.language);

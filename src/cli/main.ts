@@ -1,82 +1,114 @@
 /** All command lines but the editor's: finds the command, refuses what it does not know, and says what went wrong. */
 import { isatty } from "node:tty";
-import { errors, ProductError } from "../errors/index.ts";
+import { type ErrorName, errors, ProductError } from "../errors/index.ts";
 import { type Language, t } from "../locale/index.ts";
-import { COMMANDS, type CommandEntry } from "./commands.ts";
-import { checkFlags } from "./flags.ts";
+import { systemClock } from "../platform/clock.ts";
+import { createLog } from "../platform/log.ts";
+import { resolvePaths } from "../platform/paths.ts";
+import { COMMANDS, type CommandEntry, PROGRAM } from "./commands.ts";
+import { BACKEND, checkFlags, flags } from "./flags.ts";
 import { nearest } from "./nearest.ts";
 import { print, printError } from "./print.ts";
 import { COMMIT, VERSION } from "./program.ts";
+import { flagRows, table, usage } from "./usage.ts";
 
 const LANGUAGE: Language = "en";
 
 /** Exit codes of the commands that a person runs. */
 const EXIT = { problem: 1, usage: 2 } as const;
 
-/** Words on the command line that name nothing. */
-const USAGE_ERRORS: ReadonlySet<string> = new Set(["unknownCommand", "unknownFlag", "badFlagValue"]);
+/** Words on the command line that cannot be meant. */
+const USAGE_ERRORS: ReadonlySet<ErrorName> = new Set<ErrorName>([
+  "unknownCommand",
+  "unknownFlag",
+  "unexpectedWord",
+  "badFlagValue",
+  "missingFlagValue",
+  "badRecording",
+]);
+
+const HELP: ReadonlySet<string> = new Set(["help", "--help", "-h"]);
+const VERSIONS: ReadonlySet<string> = new Set(["--version", "-v", "-V"]);
+const VERSION_FLAGS = flags({
+  version: { type: "boolean", alias: ["v", "V"], description: "flag.version" },
+  json: { type: "boolean", description: "flag.version.json" },
+});
 
 export async function main(argv: readonly string[]): Promise<void> {
   try {
     await dispatch(argv);
   } catch (error) {
-    const known = error instanceof ProductError ? error : undefined;
-    const shown = known ?? errors.internal(error instanceof Error ? error.name : typeof error);
+    const shown = error instanceof ProductError ? error : logged(error, process.env);
     await printError(shown, LANGUAGE);
-    if (!known && process.env.ZCODE_ACP_DEBUG === "1" && error instanceof Error) {
-      await Bun.stderr.write(`${error.stack}\n`);
-    }
-    process.exit(known && USAGE_ERRORS.has(known.which) ? EXIT.usage : EXIT.problem);
+    process.exit(USAGE_ERRORS.has(shown.which) ? EXIT.usage : EXIT.problem);
   }
+}
+
+/** Writes a fault of this program into the log, and gives the error that says where that lies. */
+export function logged(
+  fault: unknown,
+  env: Readonly<Record<string, string | undefined>>,
+  pid = process.pid,
+): ProductError {
+  const { stateDir } = resolvePaths(env, process.platform);
+  const log = createLog({ dir: stateDir, name: `cli-${pid}`, clock: systemClock(), env });
+  const error = fault instanceof Error ? fault : undefined;
+  log.write("error", error?.stack ?? error?.message ?? typeof fault);
+  return errors.internal(error?.name ?? typeof fault, stateDir);
 }
 
 async function dispatch(argv: readonly string[]): Promise<void> {
   const [first, ...rest] = argv;
-  if (first === undefined || first === "help" || first === "--help" || first === "-h") return help(rest[0]);
-  if (
-    first === "--version" ||
-    first === "-v" ||
-    first === "-V" ||
-    (first === "--json" && rest[0] === "--version")
-  ) {
-    return version([first, ...rest]);
-  }
+  if (first === undefined) return help([]);
+  if (HELP.has(first)) return help(rest);
+  if (VERSIONS.has(first) || (first === "--json" && VERSIONS.has(rest[0] ?? ""))) return version(argv);
+  if (first === "--backend" || first.startsWith("--backend=")) return withBackend(argv);
   if (first.startsWith("-"))
-    throw errors.unknownFlag(first, nearest(first, ["--help", "--version", "--json"]));
+    throw errors.unknownFlag(PROGRAM, first, nearest(first, ["--help", "--version", "--backend"]));
   // Editors append `login` to the words that start the agent.
-  if (first === "stdio" && rest[0] === "login") return dispatch(rest);
-  const entry = entryOf(first);
-  const command = await entry.load();
-  if (rest.includes("--help") || rest.includes("-h")) {
-    const usage = await command.usage();
-    return print(`${isatty(1) ? usage : Bun.stripANSI(usage)}\n`);
-  }
-  checkFlags(rest, command.args);
+  if (first === "stdio" && rest.at(-1) === "login") return dispatch(["login", ...rest.slice(0, -1)]);
+  const command = await entryOf(first).load();
+  checkFlags(rest, command.flags, command.name);
+  if (rest.includes("--help") || rest.includes("-h")) return print(usage(command, LANGUAGE));
   await command.run(rest);
+}
+
+/** The flag before a command, or without one. */
+async function withBackend(argv: readonly string[]): Promise<void> {
+  const length = argv[0] === "--backend" ? 2 : 1;
+  const flag = argv.slice(0, length);
+  checkFlags(flag, BACKEND, PROGRAM);
+  const [command, ...rest] = argv.slice(length);
+  if (command === undefined) return isatty(0) ? help([]) : dispatch(["stdio", ...flag]);
+  return dispatch(command.startsWith("-") ? [command, ...rest] : [command, ...flag, ...rest]);
 }
 
 function entryOf(name: string): CommandEntry {
   const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  if (!entry) throw errors.unknownCommand(name, nearest(name, Object.keys(COMMANDS)));
+  if (!entry)
+    throw errors.unknownCommand(name, nearest(name, [...Object.keys(COMMANDS), "--version", "--help"]));
   return entry;
 }
 
-async function help(name: string | undefined): Promise<void> {
-  if (name !== undefined && !name.startsWith("-")) return dispatch([name, "--help"]);
-  const width = Math.max(...Object.keys(COMMANDS).map((command) => command.length));
-  const rows = Object.entries(COMMANDS).map(
-    ([command, { about }]) => `  ${command.padEnd(width)}  ${t(about, {}, LANGUAGE)}`,
+/** @param words what follows `help` or `--help`: a command, or nothing. */
+async function help(words: readonly string[]): Promise<void> {
+  const [name, ...rest] = words;
+  if (name !== undefined && !name.startsWith("-")) return dispatch([name, ...rest, "--help"]);
+  checkFlags(words, {}, PROGRAM);
+  const commands = Object.entries(COMMANDS).map(
+    ([command, { about }]) => [command, t(about, {}, LANGUAGE)] as const,
   );
-  await print(
-    `${t("help.head", { version: VERSION }, LANGUAGE)}\n\n${rows.join("\n")}\n\n${t("help.tail", {}, LANGUAGE)}\n`,
-  );
+  const parts = [
+    t("help.head", { version: VERSION }, LANGUAGE),
+    table(commands),
+    table(flagRows({ ...BACKEND, ...VERSION_FLAGS }, LANGUAGE)),
+    t("help.note", {}, LANGUAGE),
+  ];
+  await print(`${parts.join("\n\n")}\n`);
 }
 
 async function version(words: readonly string[]): Promise<void> {
-  checkFlags(
-    words.filter((word) => word !== "-v" && word !== "-V"),
-    { version: { type: "boolean" }, json: { type: "boolean" } },
-  );
+  checkFlags(words, VERSION_FLAGS, PROGRAM);
   if (!words.includes("--json")) return print(`zcode-acp ${VERSION} (${COMMIT})\n`);
   const facts = {
     name: "zcode-acp",

@@ -22,16 +22,36 @@ export function editDistance(a: string, b: string): number {
   return last[b.length]!;
 }
 
-/** The word of `words` (not empty) that is nearest to `word`; the first of them where several are. */
-export function nearest(word: string, words: readonly string[]): string {
-  let best = words[0] ?? "";
-  let least = Number.POSITIVE_INFINITY;
+/** How many edits a word of some length may be away from the one that was meant. */
+function mostEdits(length: number): number {
+  return length <= 3 ? 1 : length <= 7 ? 2 : 3;
+}
+
+/** What a beginning must have at least to stand for a word. */
+const PREFIX = 3;
+
+/**
+ * The word of `words` that `word` probably is, and the first where several are as near; undefined where none is near.
+ * Capitals and leading dashes make no difference.
+ */
+export function nearest(word: string, words: readonly string[]): string | undefined {
+  const plain = bare(word);
+  if (plain === "") return undefined;
+  let best: string | undefined;
+  let least = mostEdits(plain.length) + 1;
   for (const candidate of words) {
-    const distance = editDistance(word, candidate);
-    if (distance < least) {
-      least = distance;
-      best = candidate;
-    }
+    const other = bare(candidate);
+    const begins = plain.length >= PREFIX && other.startsWith(plain);
+    // A beginning counts as one edit: less near than the word itself, nearer than most misspellings.
+    const distance = begins ? Math.min(1, editDistance(plain, other)) : editDistance(plain, other);
+    // As many edits as a word has letters make any word of any other.
+    if (distance >= least || distance >= other.length) continue;
+    least = distance;
+    best = candidate;
   }
   return best;
+}
+
+function bare(word: string): string {
+  return word.toLowerCase().replace(/^-+/, "");
 }

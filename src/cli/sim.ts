@@ -1,27 +1,35 @@
 /** `zcode-acp sim`: a simulated app-server on stdin and stdout. */
-import { writeSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { defineCommand } from "citty";
+import { errors } from "../errors/index.ts";
+import { type Language, phrase, t } from "../locale/index.ts";
 import { systemClock } from "../platform/clock.ts";
+import { obj, str } from "../platform/json.ts";
 import { ERA_NAMES, eraOf } from "../sim/era.ts";
+import type { SimOptions } from "../sim/index.ts";
 import { wordsHelp } from "../sim/words/list.ts";
+import { flags } from "./flags.ts";
+import { writable } from "./writable.ts";
 
-const number = (value: unknown): number | undefined => {
-  if (value === undefined || value === "") return undefined;
-  const parsed = Number(value);
-  if (!Number.isFinite(parsed)) throw new Error(`Not a number: ${String(value)}`);
-  return parsed;
-};
+const NAME = "zcode-acp sim";
+
 const text = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value : undefined;
 
-/** What `make` gives; a flag that it cannot use ends the process with a sentence and 2. */
-function orGo<T>(make: () => T): T {
-  try {
-    return make();
-  } catch (error) {
-    writeSync(2, `zcode-acp sim: ${(error as Error).message}\n`);
-    process.exit(2);
-  }
+/** @throws ProductError where it is none. */
+function number(flag: string, value: unknown): number | undefined {
+  const words = text(value);
+  if (words === undefined) return undefined;
+  const parsed = Number(words);
+  if (Number.isFinite(parsed)) return parsed;
+  throw errors.badFlagValue(NAME, `--${flag}`, words, phrase("expects.number", {}));
+}
+
+/** `METHOD[:NUMBER][,…]`. @throws ProductError where it is not that. */
+function methodNumbers(flag: string, value: unknown): string | undefined {
+  const words = text(value);
+  if (words === undefined || /^[^:,]+(:-?\d+(\.\d+)?)?(,[^:,]+(:-?\d+(\.\d+)?)?)*$/.test(words)) return words;
+  throw errors.badFlagValue(NAME, `--${flag}`, words, phrase("expects.methodNumbers", {}));
 }
 
 /** Leaves out what was not given, since an absent option is not the same as an undefined one. */
@@ -29,119 +37,108 @@ function given<T extends object>(options: { [K in keyof T]: T[K] | undefined }):
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T;
 }
 
+/** @throws ProductError for files that it is told to use and cannot. */
+async function check(options: SimOptions, env: Record<string, string | undefined>): Promise<void> {
+  if (options.script !== undefined) {
+    const { readScript } = await import("../sim/script.ts");
+    try {
+      readScript(readFileSync(options.script, "utf8"));
+    } catch (error) {
+      const code = str(obj(error).code);
+      const problem = code ? phrase("problem.unreadable", { code }) : phrase("problem.noFrames", {});
+      throw errors.badRecording(options.script, problem);
+    }
+    return;
+  }
+  if (options.store === false || options.failStart !== undefined) return;
+  const { storeDir } = await import("../sim/store.ts");
+  const dir = options.store ?? storeDir(env);
+  if (!writable(dir)) throw errors.notWritable(dir);
+}
+
+/** The words of a prompt, for the end of its help. */
+export function words(language: Language): string {
+  return `${t("about.sim.words", {}, language)}\n\n${wordsHelp()}`;
+}
+
+export const FLAGS = flags({
+  stdio: { type: "boolean", description: "flag.sim.stdio" },
+  cwd: { type: "string", description: "flag.sim.ignored", valueHint: "DIR" },
+  surface: { type: "string", description: "flag.sim.ignored", valueHint: "NAME" },
+  era: { type: "enum", options: [...ERA_NAMES], default: "0.16.9", description: "flag.sim.era" },
+  seed: { type: "string", description: "flag.sim.seed", valueHint: "N" },
+  store: { type: "string", description: "flag.sim.store", valueHint: "DIR" },
+  "no-store": { type: "boolean", description: "flag.sim.noStore" },
+  plan: { type: "boolean", description: "flag.sim.plan" },
+  "expect-key": { type: "string", description: "flag.sim.expectKey", valueHint: "KEY" },
+  pace: { type: "string", description: "flag.sim.pace", valueHint: "MS" },
+  script: { type: "string", description: "flag.sim.script", valueHint: "FILE" },
+  "evict-after": { type: "string", description: "flag.sim.evictAfter", valueHint: "S" },
+  residents: { type: "string", description: "flag.sim.residents", valueHint: "N" },
+  "slow-create": { type: "string", description: "flag.sim.slowCreate", valueHint: "S" },
+  "deaf-stop": { type: "boolean", description: "flag.sim.deafStop" },
+  "deaf-v4-stop": { type: "boolean", description: "flag.sim.deafV4Stop" },
+  "own-turn": { type: "boolean", description: "flag.sim.ownTurn" },
+  "prefix-reads": { type: "string", description: "flag.sim.prefixReads", valueHint: "N" },
+  duplicates: { type: "boolean", description: "flag.sim.duplicates" },
+  "stuck-status": { type: "boolean", description: "flag.sim.stuckStatus" },
+  "cut-at": { type: "string", description: "flag.sim.cutAt", valueHint: "N" },
+  "die-after": { type: "string", description: "flag.sim.dieAfter", valueHint: "N" },
+  doubled: { type: "boolean", description: "flag.sim.doubled" },
+  reorder: { type: "boolean", description: "flag.sim.reorder" },
+  lose: { type: "string", description: "flag.sim.lose", valueHint: "TYPE,…" },
+  silent: { type: "string", description: "flag.sim.silent", valueHint: "METHOD,…" },
+  missing: { type: "string", description: "flag.sim.missing", valueHint: "METHOD,…" },
+  refuse: { type: "string", description: "flag.sim.refuse", valueHint: "METHOD:CODE,…" },
+  slow: { type: "string", description: "flag.sim.slow", valueHint: "METHOD:S,…" },
+  noise: { type: "boolean", description: "flag.sim.noise" },
+  "fail-start": { type: "string", description: "flag.sim.failStart", valueHint: "CODE" },
+  stubborn: { type: "boolean", description: "flag.sim.stubborn" },
+  "print-version": { type: "boolean", description: "flag.sim.printVersion" },
+});
+
 export default defineCommand({
-  meta: {
-    name: "sim",
-    description: `A simulated ZCode app-server on stdin and stdout, for tests, demos and authors of clients.
-
-What it does is chosen by the prompt: words joined by ";". Any other prompt gets a short plain answer.
-
-${wordsHelp()}`,
-  },
-  args: {
-    stdio: { type: "boolean", description: "Accepted and ignored: there is no other way" },
-    cwd: { type: "string", description: "Accepted and ignored, as is --surface", valueHint: "DIR" },
-    surface: { type: "string", description: "Accepted and ignored", valueHint: "NAME" },
-    era: { type: "string", description: `Which build it plays: ${ERA_NAMES.join(", ")}`, default: "0.16.9" },
-    seed: { type: "string", description: "Ids follow from this number", valueHint: "N" },
-    store: { type: "string", description: "Directory of the sessions", valueHint: "DIR" },
-    "no-store": { type: "boolean", description: "Keep sessions in memory only" },
-    plan: {
-      type: "boolean",
-      description: "No models before provider/updateAccountConfig, then account models",
-    },
-    "expect-key": {
-      type: "string",
-      description: "Account models take this key and no other",
-      valueHint: "KEY",
-    },
-    pace: { type: "string", description: "Milliseconds between two pieces of text", valueHint: "MS" },
-    script: { type: "string", description: "Play a recorded stream instead", valueHint: "FILE" },
-    "evict-after": {
-      type: "string",
-      description: "Sessions leave memory after S idle seconds, subscribed or not",
-      valueHint: "S",
-    },
-    residents: {
-      type: "string",
-      description: "Sessions in memory above which the oldest leave",
-      valueHint: "N",
-    },
-    "slow-create": { type: "string", description: "Seconds that session/create takes", valueHint: "S" },
-    "deaf-stop": { type: "boolean", description: "session/stop is answered and does nothing" },
-    "deaf-v4-stop": { type: "boolean", description: "The v4 stop is accepted and does nothing" },
-    "own-turn": { type: "boolean", description: "A send behind a notification's turn gets its own turn" },
-    "prefix-reads": {
-      type: "string",
-      description: "So many reads after a resume give a part of the messages",
-      valueHint: "N",
-    },
-    duplicates: { type: "boolean", description: "session/messages holds the model's answers twice" },
-    "stuck-status": { type: "boolean", description: "The projection says running after the first turn" },
-    "cut-at": {
-      type: "string",
-      description: "Output ends in mid-line after N characters, then exit 1",
-      valueHint: "N",
-    },
-    "die-after": { type: "string", description: "Exit 1 after N frames", valueHint: "N" },
-    doubled: { type: "boolean", description: "Every session event leaves twice" },
-    reorder: { type: "boolean", description: "Every third session event trades places with the next" },
-    lose: {
-      type: "string",
-      description: "Events of these types, or METHOD or METHOD/REASON, never leave",
-      valueHint: "TYPE,…",
-    },
-    silent: { type: "string", description: "These methods are never answered", valueHint: "METHOD,…" },
-    missing: { type: "string", description: "These methods do not exist", valueHint: "METHOD,…" },
-    refuse: { type: "string", description: "These methods answer an error", valueHint: "METHOD:CODE,…" },
-    slow: { type: "string", description: "These methods take S seconds", valueHint: "METHOD:S,…" },
-    noise: { type: "boolean", description: "Junk on stdout before the first frame, and on stderr" },
-    "fail-start": { type: "string", description: "Exit at once with this code", valueHint: "CODE" },
-    stubborn: { type: "boolean", description: "Stay when stdin ends, and on SIGTERM" },
-    "print-version": { type: "boolean", description: "Print the build's version and exit" },
-  },
+  args: FLAGS,
   async run({ args }) {
     if (args["print-version"]) {
-      await Bun.write(Bun.stdout, `${orGo(() => eraOf(args.era)).version}\n`);
+      await Bun.write(Bun.stdout, `${eraOf(args.era ?? "0.16.9").version}\n`);
       return;
     }
     const { runSim } = await import("../sim/index.ts");
     type Options = Parameters<typeof runSim>[0];
     // citty takes `--no-store` for the negation of `store`.
     const noStore = args["no-store"] || (args.store as unknown) === false;
-    orGo(() => eraOf(args.era));
-    const options = orGo(() =>
-      given<Options>({
-        era: args.era,
-        seed: number(args.seed),
-        store: noStore ? false : text(args.store),
-        plan: args.plan,
-        expectKey: text(args["expect-key"]),
-        pace: number(args.pace),
-        script: text(args.script),
-        evictAfter: number(args["evict-after"]),
-        residents: number(args.residents),
-        slowCreate: number(args["slow-create"]),
-        deafStop: args["deaf-stop"],
-        deafV4Stop: args["deaf-v4-stop"],
-        ownTurn: args["own-turn"],
-        prefixReads: number(args["prefix-reads"]),
-        duplicates: args.duplicates,
-        stuckStatus: args["stuck-status"],
-        cutAt: number(args["cut-at"]),
-        dieAfter: number(args["die-after"]),
-        doubled: args.doubled,
-        reorder: args.reorder,
-        lose: text(args.lose)?.split(","),
-        silent: text(args.silent),
-        missing: text(args.missing),
-        refuse: text(args.refuse),
-        slow: text(args.slow),
-        noise: args.noise,
-        failStart: number(args["fail-start"]),
-        stubborn: args.stubborn,
-      }),
-    );
+    const options = given<Options>({
+      era: args.era,
+      seed: number("seed", args.seed),
+      store: noStore ? false : text(args.store),
+      plan: args.plan,
+      expectKey: text(args["expect-key"]),
+      pace: number("pace", args.pace),
+      script: text(args.script),
+      evictAfter: number("evict-after", args["evict-after"]),
+      residents: number("residents", args.residents),
+      slowCreate: number("slow-create", args["slow-create"]),
+      deafStop: args["deaf-stop"],
+      deafV4Stop: args["deaf-v4-stop"],
+      ownTurn: args["own-turn"],
+      prefixReads: number("prefix-reads", args["prefix-reads"]),
+      duplicates: args.duplicates,
+      stuckStatus: args["stuck-status"],
+      cutAt: number("cut-at", args["cut-at"]),
+      dieAfter: number("die-after", args["die-after"]),
+      doubled: args.doubled,
+      reorder: args.reorder,
+      lose: text(args.lose)?.split(","),
+      silent: text(args.silent),
+      missing: text(args.missing),
+      refuse: methodNumbers("refuse", args.refuse),
+      slow: methodNumbers("slow", args.slow),
+      noise: args.noise,
+      failStart: number("fail-start", args["fail-start"]),
+      stubborn: args.stubborn,
+    });
+    await check(options, process.env);
     await runSim(options, {
       stdin: Bun.stdin.stream(),
       sink: Bun.stdout.writer(),

@@ -1,6 +1,6 @@
 /** What the commands that look at this machine share: paths, configuration, credentials, and the backend found. */
 import { type Located, locateBackend } from "../backend/locate.ts";
-import { type Config, loadConfig } from "../config/index.ts";
+import { type Config, type Flags, loadConfig } from "../config/index.ts";
 import { type Clock, systemClock } from "../platform/clock.ts";
 import { type Paths, resolvePaths } from "../platform/paths.ts";
 import { type Credentials, readCredentials } from "../store/providers.ts";
@@ -17,10 +17,11 @@ export interface Surroundings {
   locate(): Promise<Located>;
 }
 
-export function lookAround(env: Env, platform: string): Surroundings {
+/** @param flags what the command line says, which counts before all else. */
+export function lookAround(env: Env, platform: string, flags: Flags = {}): Surroundings {
   const clock = systemClock();
   const paths = resolvePaths(env, platform);
-  const config = loadConfig(env, paths);
+  const config = loadConfig(env, paths, flags);
   const credentials = readCredentials(paths.zcodeHome);
   return {
     env,

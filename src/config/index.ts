@@ -5,7 +5,7 @@
  */
 import { readFileSync } from "node:fs";
 import { errors, type ProductError } from "../errors/index.ts";
-import type { Language } from "../locale/index.ts";
+import { type Language, phrase } from "../locale/index.ts";
 import { isObj, type Obj, obj, str } from "../platform/json.ts";
 import { expandHome, type Paths } from "../platform/paths.ts";
 import { type SettingInfo, type SettingName, settingInfo, settings } from "./settings.ts";
@@ -52,7 +52,9 @@ export function loadConfig(
         chosen[name] = value;
         break;
       }
-      problems.push(errors.badConfig(where, `${shown(value)} is not ${info.expects}`));
+      problems.push(
+        errors.badConfig(where, phrase("problem.value", { value: shown(value), expects: info.expects })),
+      );
     }
   }
   const parsed = settings.parse(chosen);
@@ -94,16 +96,16 @@ function readConfigFile(path: string, readFile: (path: string) => string, proble
     const code = str(obj(error).code);
     // A file where a folder should be is no file either.
     if (code !== "ENOENT" && code !== "ENOTDIR") {
-      problems.push(errors.badConfigFile(path, `it cannot be read (${code ?? "unknown reason"})`));
+      problems.push(errors.badConfigFile(path, phrase("problem.unreadable", { code: code ?? "?" })));
     }
     return {};
   }
   try {
     const value: unknown = JSON.parse(bytes.replace(/^\uFEFF/, ""));
     if (isObj(value)) return value;
-    problems.push(errors.badConfigFile(path, "it is not a JSON object"));
+    problems.push(errors.badConfigFile(path, phrase("problem.noObject", {})));
   } catch {
-    problems.push(errors.badConfigFile(path, "it is not JSON"));
+    problems.push(errors.badConfigFile(path, phrase("problem.noJson", {})));
   }
   return {};
 }

@@ -3,13 +3,14 @@
  * this schema. Values may come from a variable, so each accepts its text form as well.
  */
 import { z } from "zod";
+import { type Phrase, phrase } from "../locale/index.ts";
 
 export interface SettingInfo {
   readonly variable: string;
   /** Whether `config.json` may hold it. */
   readonly inFile: boolean;
   /** What a right value is, to end the sentence "… is not …". */
-  readonly expects: string;
+  readonly expects: Phrase;
   /** The default as a person reads it. */
   readonly fallback: string;
   /** The row's text; a sentence. */
@@ -28,70 +29,93 @@ const words = () =>
   ]);
 
 export const settings = z.object({
-  bin: text().optional().register(settingInfo, {
-    variable: "ZCODE_BIN",
-    inFile: true,
-    expects: "a path",
-    fallback: "`zcode` on `PATH`, then the ZCode app's own",
-    about: "The ZCode command line, or its `.cjs` file, to start.",
-  }),
-  node: text().optional().register(settingInfo, {
-    variable: "ZCODE_NODE",
-    inFile: true,
-    expects: "a path",
-    fallback: "the usual places, then `PATH`",
-    about: "The Node (22.5 or newer) that runs a ZCode which is a script.",
-  }),
-  provider: text().optional().register(settingInfo, {
-    variable: "ZCODE_PROVIDER",
-    inFile: true,
-    expects: "the id of a provider",
-    fallback: "a coding plan, else the first usable one",
-    about: "The provider, by its id in ZCode's settings, that older ZCodes are started with.",
-  }),
-  backend: z.enum(["auto", "sim"]).default("auto").register(settingInfo, {
-    variable: "ZCODE_ACP_BACKEND",
-    inFile: true,
-    expects: "one of auto, sim",
-    fallback: "`auto`",
-    about: "`auto` finds ZCode; `sim` is the built-in simulator, which needs no account.",
-  }),
-  simArgs: words().default([]).register(settingInfo, {
-    variable: "ZCODE_ACP_SIM_ARGS",
-    inFile: false,
-    expects: "a line of words",
-    fallback: "none",
-    about: "Flags for the simulator, separated by spaces; for tests.",
-  }),
-  language: z.enum(["auto", "en"]).default("auto").register(settingInfo, {
-    variable: "ZCODE_ACP_LANG",
-    inFile: true,
-    expects: "one of auto, en",
-    fallback: "`auto`",
-    about: "The language of sentences that a person reads; English is the only one yet.",
-  }),
-  record: text().optional().register(settingInfo, {
-    variable: "ZCODE_ACP_RECORD",
-    inFile: true,
-    expects: "a path",
-    fallback: "off",
-    about:
-      "A folder that whole frames are recorded in, prompts and code included; said in the log at the start.",
-  }),
-  keepHappyEyeballs: flag().default(false).register(settingInfo, {
-    variable: "ZCODE_KEEP_HAPPY_EYEBALLS",
-    inFile: true,
-    expects: "1 or 0",
-    fallback: "`0`",
-    about: "`1` leaves Node's choice between IPv4 and IPv6 alone; it gives up on slow providers too soon.",
-  }),
-  timeScale: z.coerce.number().min(1).max(10_000).default(1).register(settingInfo, {
-    variable: "ZCODE_ACP_INTERNAL_TIME_SCALE",
-    inFile: false,
-    expects: "a number from 1 to 10000",
-    fallback: "`1`",
-    about: "Makes the waits of rules (silence, retry, back-off) so many times shorter; for tests.",
-  }),
+  bin: text()
+    .optional()
+    .register(settingInfo, {
+      variable: "ZCODE_BIN",
+      inFile: true,
+      expects: phrase("expects.path", {}),
+      fallback: "`zcode` on `PATH`, then the ZCode app's own",
+      about: "The ZCode command line, or its `.cjs` file, to start.",
+    }),
+  node: text()
+    .optional()
+    .register(settingInfo, {
+      variable: "ZCODE_NODE",
+      inFile: true,
+      expects: phrase("expects.path", {}),
+      fallback: "the usual places, then `PATH`",
+      about: "The Node (22.5 or newer) that runs a ZCode which is a script.",
+    }),
+  provider: text()
+    .optional()
+    .register(settingInfo, {
+      variable: "ZCODE_PROVIDER",
+      inFile: true,
+      expects: phrase("expects.provider", {}),
+      fallback: "a coding plan, else the first usable one",
+      about: "The provider, by its id in ZCode's settings, that older ZCodes are started with.",
+    }),
+  backend: z
+    .enum(["auto", "sim"])
+    .default("auto")
+    .register(settingInfo, {
+      variable: "ZCODE_ACP_BACKEND",
+      inFile: true,
+      expects: phrase("expects.oneOf", { list: "auto, sim" }),
+      fallback: "`auto`",
+      about: "`auto` finds ZCode; `sim` is the built-in simulator, which needs no account.",
+    }),
+  simArgs: words()
+    .default([])
+    .register(settingInfo, {
+      variable: "ZCODE_ACP_SIM_ARGS",
+      inFile: false,
+      expects: phrase("expects.words", {}),
+      fallback: "none",
+      about: "Flags for the simulator, separated by spaces; for tests.",
+    }),
+  language: z
+    .enum(["auto", "en"])
+    .default("auto")
+    .register(settingInfo, {
+      variable: "ZCODE_ACP_LANG",
+      inFile: true,
+      expects: phrase("expects.oneOf", { list: "auto, en" }),
+      fallback: "`auto`",
+      about: "The language of sentences that a person reads; English is the only one yet.",
+    }),
+  record: text()
+    .optional()
+    .register(settingInfo, {
+      variable: "ZCODE_ACP_RECORD",
+      inFile: true,
+      expects: phrase("expects.path", {}),
+      fallback: "off",
+      about:
+        "A folder that whole frames are recorded in, prompts and code included; said in the log at the start.",
+    }),
+  keepHappyEyeballs: flag()
+    .default(false)
+    .register(settingInfo, {
+      variable: "ZCODE_KEEP_HAPPY_EYEBALLS",
+      inFile: true,
+      expects: phrase("expects.flag", {}),
+      fallback: "`0`",
+      about: "`1` leaves Node's choice between IPv4 and IPv6 alone; it gives up on slow providers too soon.",
+    }),
+  timeScale: z.coerce
+    .number()
+    .min(1)
+    .max(10_000)
+    .default(1)
+    .register(settingInfo, {
+      variable: "ZCODE_ACP_INTERNAL_TIME_SCALE",
+      inFile: false,
+      expects: phrase("expects.numberFrom", { least: 1, most: 10_000 }),
+      fallback: "`1`",
+      about: "Makes the waits of rules (silence, retry, back-off) so many times shorter; for tests.",
+    }),
 });
 
 export type SettingName = keyof typeof settings.shape;

@@ -3,7 +3,16 @@
  * are listed in `README.md` here and never change their meaning.
  */
 
-import { type Language, type Params, type ParamsOf, type SentenceKey, sentence } from "../locale/index.ts";
+import {
+  type Language,
+  type Params,
+  type ParamsOf,
+  type Phrase,
+  phrase,
+  type SentenceKey,
+  said,
+  sentence,
+} from "../locale/index.ts";
 import { maskSecrets } from "../platform/mask.ts";
 
 /** What kind of answer an error becomes where a protocol has kinds of its own. */
@@ -34,6 +43,7 @@ export const TABLE = {
   backendAnswered: entry("ZACP-106", "error.backendAnswered"),
   bridgeClosing: entry("ZACP-107", "error.bridgeClosing"),
   unsupported: entry("ZACP-108", "error.unsupported"),
+  backendMute: entry("ZACP-109", "error.backendMute"),
   sessionUnknown: entry("ZACP-201", "error.sessionUnknown", "notFound"),
   queueFull: entry("ZACP-202", "error.queueFull", "busy"),
   badPath: entry("ZACP-203", "error.badPath", "params"),
@@ -58,6 +68,10 @@ export const TABLE = {
   badConfigFile: entry("ZACP-405", "error.badConfigFile", "usage"),
   badFlagValue: entry("ZACP-406", "error.badFlagValue", "usage"),
   loginFailed: entry("ZACP-407", "error.loginFailed", "usage"),
+  unexpectedWord: entry("ZACP-408", "error.unexpectedWord", "usage"),
+  missingFlagValue: entry("ZACP-409", "error.missingFlagValue", "usage"),
+  badRecording: entry("ZACP-410", "error.badRecording", "usage"),
+  notWritable: entry("ZACP-411", "error.notWritable"),
   internal: entry("ZACP-901", "error.internal"),
 } as const satisfies Record<string, Entry>;
 
@@ -69,17 +83,24 @@ export class ProductError extends Error {
   readonly code: string;
   readonly kind: ErrorKind;
   /** What the sentence was filled with, for output that programs read; secrets are masked. */
-  readonly data: Params;
+  readonly data: Readonly<Record<string, string | number>>;
+  private readonly params: Params;
 
   constructor(
     readonly which: ErrorName,
     params: Params,
   ) {
-    const data = masked(params);
-    super(sentence(TABLE[which].key, data, "en").trim());
+    const clean = masked(params);
+    super(sentence(TABLE[which].key, clean, "en").trim());
     this.code = TABLE[which].code;
     this.kind = TABLE[which].kind;
-    this.data = data;
+    this.params = clean;
+    this.data = Object.fromEntries(
+      Object.entries(clean).map(([name, value]) => [
+        name,
+        typeof value === "number" ? value : said(value, "en"),
+      ]),
+    );
   }
 
   /** What happened. */
@@ -95,18 +116,18 @@ export class ProductError extends Error {
   inLanguage(language: Language): { sentence: string; hint: string } {
     const { key } = TABLE[this.which];
     return {
-      sentence: sentence(key, this.data, language).trim(),
-      hint: sentence(`${key}.hint`, this.data, language),
+      sentence: sentence(key, this.params, language).trim(),
+      hint: sentence(`${key}.hint`, this.params, language).trim(),
     };
   }
 }
 
 function masked(params: Params): Params {
   return Object.fromEntries(
-    Object.entries(params).map(([name, value]) => [
-      name,
-      typeof value === "string" ? maskSecrets(value) : value,
-    ]),
+    Object.entries(params).map(([name, value]) => {
+      if (typeof value === "string") return [name, maskSecrets(value)];
+      return [name, typeof value === "object" ? { ...value, params: masked(value.params) } : value];
+    }),
   );
 }
 
@@ -143,6 +164,9 @@ const make = <Name extends ErrorName>(which: Name, params: Needs<Name>) => new P
 /** A value from outside as a sentence shows it: short. */
 const short = (value: string) => (value.length <= 120 ? value : `${value.slice(0, 120)}…`);
 
+const suggestion = (nearest: string | undefined) =>
+  nearest === undefined ? "" : phrase("suggestion", { nearest });
+
 /** The errors by name. Secrets in what is given here are masked, prompts and code must not be given at all. */
 export const errors = {
   backendNotFound: (looked: readonly string[]) => make("backendNotFound", { looked: looked.join(", ") }),
@@ -153,6 +177,7 @@ export const errors = {
   backendSilent: (method: string) => make("backendSilent", { method }),
   backendAnswered: (method: string, reason: string) => make("backendAnswered", { method, reason }),
   bridgeClosing: () => make("bridgeClosing", {}),
+  backendMute: (entry: string) => make("backendMute", { entry }),
   unsupported: (what: string) => make("unsupported", { what }),
   sessionUnknown: (id: string) => make("sessionUnknown", { id: short(id) }),
   sessionBusy: () => make("sessionBusy", {}),
@@ -167,15 +192,29 @@ export const errors = {
   /** @param message the provider's own words. */
   promptFailed: (kind: FailureKind, message: string) => make(FAILURES[kind], { message }),
   /** @param name a variable, or a key and its file. @param problem such as "`x` is not one of a, b". */
-  badConfig: (name: string, problem: string) => make("badConfig", { name, problem }),
-  badConfigFile: (path: string, problem: string) => make("badConfigFile", { path, problem }),
+  badConfig: (name: string, problem: Phrase) => make("badConfig", { name, problem }),
+  badConfigFile: (path: string, problem: Phrase) => make("badConfigFile", { path, problem }),
   notBuilt: (command: string) => make("notBuilt", { command }),
-  unknownCommand: (word: string, nearest: string) => make("unknownCommand", { word: short(word), nearest }),
-  unknownFlag: (word: string, nearest: string) => make("unknownFlag", { word: short(word), nearest }),
+  /** @param nearest what was probably meant, where something is near. */
+  unknownCommand: (word: string, nearest: string | undefined) =>
+    make("unknownCommand", { word: short(word), suggestion: suggestion(nearest) }),
+  /** @param command with the program's name before it, as in `zcode-acp doctor`. */
+  unknownFlag: (command: string, word: string, nearest: string | undefined) =>
+    make("unknownFlag", { command, word: short(word), suggestion: suggestion(nearest) }),
+  unexpectedWord: (command: string, word: string, nearest: string | undefined) =>
+    make("unexpectedWord", { command, word: short(word), suggestion: suggestion(nearest) }),
   /** @param expects such as "one of auto, sim". */
-  badFlagValue: (flag: string, value: string, expects: string) =>
-    make("badFlagValue", { flag, value: short(value), expects }),
+  badFlagValue: (command: string, flag: string, value: string, expects: Phrase) =>
+    make("badFlagValue", { command, flag, value: short(value), expects }),
+  missingFlagValue: (command: string, flag: string, expects: Phrase) =>
+    make("missingFlagValue", { command, flag, expects }),
+  badRecording: (path: string, problem: Phrase) => make("badRecording", { path: short(path), problem }),
+  notWritable: (path: string) => make("notWritable", { path }),
   loginFailed: (reason: string) => make("loginFailed", { reason }),
-  /** @param name the class of what was thrown; its message may hold content and belongs nowhere. */
-  internal: (name: string) => make("internal", { name }),
+  /**
+   * @param name the class of what was thrown; its message may hold content and belongs nowhere.
+   * @param folder where the log lies, when it is known.
+   */
+  internal: (name: string, folder: string | Phrase = phrase("place.state", {})) =>
+    make("internal", { name, folder }),
 } as const;

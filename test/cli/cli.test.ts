@@ -82,11 +82,16 @@ describe("version and help", () => {
     for (const name of ["stdio", "sim", "doctor", "login"]) {
       const { code, out } = await run([name, "--help"]);
       expect([name, code]).toEqual([name, 0]);
-      expect(out).toContain("USAGE");
+      expect(out).toContain(`Usage: zcode-acp ${name} [flags]`);
+      expect(out).not.toMatch(/ $/m);
       // No colours into a pipe.
       expect(out).not.toMatch(/\u001b/);
     }
-    expect((await run(["stdio", "--help"])).out).toContain("--backend");
+    for (const name of ["stdio", "login", "doctor"])
+      expect((await run([name, "--help"])).out).toContain("--backend auto|sim");
+    expect((await run(["doctor", "--help"])).out).toContain("--json");
+    expect((await run(["help", "doctor"])).out).toBe((await run(["doctor", "-h"])).out);
+    expect((await run(["--help", "--help"])).out).toBe(all.out);
   });
 
   test("it leaves nothing in the home", async () => {
@@ -104,21 +109,47 @@ describe("what does not exist", () => {
     for (const [args, nearest, code] of [
       [["dcotor"], "doctor", "ZACP-403"],
       [["STDIO"], "stdio", "ZACP-403"],
-      [["constructor"], "doctor", "ZACP-403"],
+      [["version"], "Did you mean `--version`?", "ZACP-403"],
+      [["help", "dcotor"], "doctor", "ZACP-403"],
+      [["xyzzy"], "There is no command `xyzzy`. [ZACP-403]\n  `zcode-acp --help`", "ZACP-403"],
+      [["constructor"], "There is no command `constructor`. [ZACP-403]\n  `zcode-acp --help`", "ZACP-403"],
+      [["help", "nosuch"], "There is no command `nosuch`. [ZACP-403]\n  `zcode-acp --help`", "ZACP-403"],
+      [["--help", "--bogus"], "`zcode-acp` has no flag `--bogus`.", "ZACP-404"],
+      [["stdio", "--help", "--bogus"], "`zcode-acp stdio` has no flag `--bogus`.", "ZACP-404"],
+      [["help", "doctor", "extra"], "`zcode-acp doctor` takes no more words", "ZACP-408"],
+      [["doctor", "extra"], "`zcode-acp doctor` takes no more words, and `extra` is one.", "ZACP-408"],
+      [["doctor", "json"], "Did you mean `--json`?", "ZACP-408"],
+      [["--backend"], "`--backend` needs a value: one of auto, sim.", "ZACP-409"],
+      [["--backend", "simm", "doctor"], "one of auto, sim", "ZACP-406"],
+      [["sim", "--backend", "sim"], "`zcode-acp sim` has no flag", "ZACP-404"],
       [["--hlep"], "--help", "ZACP-404"],
       [["--version", "--jsn"], "--json", "ZACP-404"],
       [["stdio", "--bakend", "sim"], "--backend", "ZACP-404"],
       [["stdio", "--bakend=sim"], "--backend", "ZACP-404"],
       [["doctor", "--jsno"], "--json", "ZACP-404"],
       [["sim", "--reoder"], "--reorder", "ZACP-404"],
-      [["stdio", "--backend", "simm"], "auto or sim", "ZACP-406"],
-      [["stdio", "--backend"], "auto or sim", "ZACP-406"],
+      [["stdio", "--backend", "simm"], "one of auto, sim", "ZACP-406"],
+      [["stdio", "--backend"], "`--backend` needs a value: one of auto, sim.", "ZACP-409"],
+      [["sim", "--era", "9"], "it wants one of 0.16.9, 3.12, 0.16.5, 0.15.", "ZACP-406"],
+      [["sim", "--seed", "abc"], "`--seed` does not take `abc`: it wants a number.", "ZACP-406"],
+      [["sim", "--slow", "session/send:x"], "session/send:2", "ZACP-406"],
+      [["sim", "--script", "/nope"], "it cannot be read (ENOENT)", "ZACP-410"],
     ] as const) {
       const outcome = await run([...args]);
       expect([args, outcome.code, outcome.out]).toEqual([args, 2, ""]);
       expect(outcome.err).toContain(nearest);
       expect(outcome.err).toContain(code);
     }
+  });
+
+  test("D4 a recording that is none, and a store that cannot be one, are no faults of the program", async () => {
+    const { run, put } = machine();
+    const empty = await run(["sim", "--script", put("empty.jsonl", "\n")]);
+    expect([empty.code, empty.out]).toEqual([2, ""]);
+    expect(empty.err).toContain("ZACP-410");
+    const file = await run(["sim", "--store", put("file", "")]);
+    expect([file.code, file.out]).toEqual([1, ""]);
+    expect(file.err).toContain("ZACP-411");
   });
 
   test("commands of later releases say so, and 1", async () => {
@@ -146,6 +177,8 @@ describe("stdio", () => {
       run(["stdio"], {}, line),
       run(["stdio", "--backend", "sim"], {}, line),
       run(["stdio", "--backend=sim"], {}, line),
+      run(["--backend", "sim"], {}, line),
+      run(["--backend=sim", "stdio"], {}, line),
     ]);
     for (const { code, out, err } of outcomes) {
       expect([code, err]).toEqual([0, ""]);
@@ -163,6 +196,12 @@ describe("doctor", () => {
     const text = await run(["doctor"]);
     expect([text.code, text.err]).toEqual([1, ""]);
     expect(text.out).toContain("ZCODE_BIN");
+    // A symbol and a sentence with its code, the mend below it, and nothing else.
+    for (const line of text.out.trimEnd().split("\n")) expect(line).toMatch(/^([✔ℹ✖] | {2})\S.*\S$/);
+    expect(text.out).toMatch(/^✖ ZCode was not found\. .* \[ZACP-101\]\n {2}Install ZCode/m);
+    expect(text.out).toContain("`--backend sim`");
+    expect(text.out).toContain("[ZACP-302]\n  Sign in with `zcode-acp login`");
+    expect(text.out).not.toContain("zcode-acp doctor");
     const json = await run(["doctor", "--json"]);
     const report = JSON.parse(json.out);
     expect(json.code).toBe(1);
@@ -189,6 +228,9 @@ describe("doctor", () => {
       expect([code, err, JSON.parse(out).ok]).toEqual([0, "", true]);
       expect(out).not.toContain("HUSH-1");
     }
+    expect((await run(["doctor", "--backend", "sim"])).code).toBe(0);
+    expect((await run(["--backend", "sim", "doctor"])).code).toBe(0);
+    expect((await run(["doctor", "--backend", "auto"], { ZCODE_ACP_BACKEND: "sim" })).code).toBe(1);
     expect((await run(["doctor"], { ZCODE_BIN: bin })).out).toContain("0.16.9");
   });
 
@@ -199,8 +241,8 @@ describe("doctor", () => {
       ["config", "ZACP-401", () => ({ ZCODE_ACP_BACKEND: "fast" })],
       ["config", "ZACP-405", (m) => planted(m.put(".config/zcode-acp/config.json", "{"))],
       ["credentials", "ZACP-302", (m) => planted(m.put(".zcode/v2/config.json", "[]"))],
-      ["backend", "undefined", (m) => ({ ZCODE_BIN: m.put("zcode", "#!/bin/sh\nexit 1\n", 0o755) })],
-      ["state", "undefined", (m) => ({ XDG_STATE_HOME: m.put("file", "") })],
+      ["backend", "ZACP-109", (m) => ({ ZCODE_BIN: m.put("zcode", "#!/bin/sh\nexit 1\n", 0o755) })],
+      ["state", "ZACP-411", (m) => ({ XDG_STATE_HOME: m.put("file", "") })],
     ];
     for (const [id, code, plant] of faults) {
       const here = machine();
@@ -219,7 +261,7 @@ describe("login", () => {
   test("runs ZCode's own sign-in here and passes its exit code on, also as `stdio login`", async () => {
     const { run, put } = machine();
     const bin = put("zcode", fakeZCode("0.16.9"), 0o755);
-    for (const words of [["login"], ["stdio", "login"]]) {
+    for (const words of [["login"], ["stdio", "login"], ["stdio", "--backend", "auto", "login"]]) {
       const { code, out } = await run(words, { ZCODE_BIN: bin });
       expect([code, out]).toEqual([7, "signing in: login\n"]);
     }
@@ -235,5 +277,7 @@ describe("login", () => {
   test("with the simulator there is nothing to do", async () => {
     const { run } = machine();
     expect((await run(["login"], { ZCODE_ACP_BACKEND: "sim" })).code).toBe(0);
+    expect((await run(["login", "--backend", "sim"])).code).toBe(0);
+    expect((await run(["stdio", "--backend", "sim", "login"])).code).toBe(0);
   });
 });

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import type { ArgsDef } from "citty";
 import { stdioArguments } from "../../src/cli/fast.ts";
-import { checkFlags } from "../../src/cli/flags.ts";
+import { checkFlags, type Flags } from "../../src/cli/flags.ts";
 import { editDistance, nearest } from "../../src/cli/nearest.ts";
 
 describe("the nearest word", () => {
@@ -14,6 +13,28 @@ describe("the nearest word", () => {
     expect(editDistance("ab", "ba")).toBe(editDistance("ba", "ab"));
     expect(nearest("logni", ["stdio", "login", "doctor"])).toBe("login");
   });
+
+  test("is one that is really near, whatever its capitals and dashes, or none", () => {
+    const words = ["stdio", "login", "doctor", "sim", "hub", "--version", "--help"];
+    for (const [word, meant] of [
+      ["STDIO", "stdio"],
+      ["doc", "doctor"],
+      ["dcotor", "doctor"],
+      ["version", "--version"],
+      ["-help", "--help"],
+      ["smi", "sim"],
+      ["hubb", "hub"],
+      ["xyzzy", undefined],
+      ["nosuch", undefined],
+      ["constructor", undefined],
+      ["a", undefined],
+      ["", undefined],
+      ["--", undefined],
+      ["x".repeat(10_000), undefined],
+    ] as const) {
+      expect([word.slice(0, 20), nearest(word, words)]).toEqual([word.slice(0, 20), meant]);
+    }
+  });
 });
 
 describe("the editor's command line", () => {
@@ -24,11 +45,17 @@ describe("the editor's command line", () => {
     expect(stdioArguments(["stdio"], pipe)).toEqual({});
     expect(stdioArguments(["stdio", "--backend", "sim"], pipe)).toEqual({ backend: "sim" });
     expect(stdioArguments(["stdio", "--backend=auto"], pipe)).toEqual({ backend: "auto" });
+    expect(stdioArguments(["stdio", "--backend=auto"], () => true)).toEqual({ backend: "auto" });
+    expect(stdioArguments(["--backend", "sim"], pipe)).toEqual({ backend: "sim" });
+    expect(stdioArguments(["--backend=sim"], pipe)).toEqual({ backend: "sim" });
+    expect(stdioArguments(["--backend", "sim"], () => true)).toBeUndefined();
     for (const words of [
       ["--help"],
       ["stdio", "--help"],
       ["stdio", "--backend", "x"],
       ["stdio", "login"],
+      ["--backend"],
+      ["--backend", "sim", "doctor"],
       ["doctor"],
     ]) {
       expect(stdioArguments(words, pipe)).toBeUndefined();
@@ -37,14 +64,15 @@ describe("the editor's command line", () => {
 });
 
 describe("flags", () => {
-  const args: ArgsDef = {
-    json: { type: "boolean", alias: "j" },
-    level: { type: "enum", options: ["low", "high"] },
-    file: { type: "string" },
+  const description = "flag.help";
+  const args: Flags = {
+    json: { type: "boolean", alias: "j", description },
+    level: { type: "enum", options: ["low", "high"], description },
+    file: { type: "string", description },
   };
   const refused = (...words: string[]) => {
     try {
-      checkFlags(words, args);
+      checkFlags(words, args, "zcode-acp x");
     } catch (error) {
       return (error as { code: string }).code;
     }
@@ -70,9 +98,11 @@ describe("flags", () => {
   test("that do not exist, lack a value or have a wrong one do not", () => {
     expect(refused("--jsn")).toBe("ZACP-404");
     expect(refused("-x")).toBe("ZACP-404");
-    expect(refused("word")).toBe("ZACP-404");
-    expect(refused("--level")).toBe("ZACP-406");
+    expect(refused("word")).toBe("ZACP-408");
+    expect(refused("--level")).toBe("ZACP-409");
+    expect(refused("--level=")).toBe("ZACP-409");
+    expect(refused("--help", "--bogus")).toBe("ZACP-404");
     expect(refused("--level", "medium")).toBe("ZACP-406");
-    expect(refused("--file")).toBe("ZACP-406");
+    expect(refused("--file")).toBe("ZACP-409");
   });
 });

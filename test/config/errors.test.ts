@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type ErrorName, errors, ProductError, TABLE } from "../../src/errors/index.ts";
 import { EN } from "../../src/locale/en.ts";
-import { type SentenceKey, sentence, t } from "../../src/locale/index.ts";
+import { phrase, type SentenceKey, sentence, t } from "../../src/locale/index.ts";
 
 const names = Object.keys(TABLE) as ErrorName[];
 const placeholders = (text: string) => [...text.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!);
@@ -59,12 +59,28 @@ describe("errors", () => {
       errors.promptFailed("context", "m"),
       errors.promptFailed("model", "m"),
       errors.promptFailed("other", "m"),
-      errors.badConfig("ZCODE_BIN", "is not a path"),
-      errors.badConfigFile("/x", "is not JSON"),
-      errors.badFlagValue("--backend", "x", "auto or sim"),
+      errors.badConfig(
+        "ZCODE_BIN",
+        phrase("problem.value", { value: "`7`", expects: phrase("expects.path", {}) }),
+      ),
+      errors.badConfigFile("/x", phrase("problem.noJson", {})),
+      errors.badFlagValue(
+        "zcode-acp stdio",
+        "--backend",
+        "x",
+        phrase("expects.oneOf", { list: "auto, sim" }),
+      ),
       errors.notBuilt("hub"),
       errors.unknownCommand("hubb", "hub"),
-      errors.unknownFlag("--hlep", "--help"),
+      errors.unknownCommand("xyzzy", undefined),
+      errors.unknownFlag("zcode-acp", "--hlep", "--help"),
+      errors.unexpectedWord("zcode-acp doctor", "extra", undefined),
+      errors.missingFlagValue("zcode-acp doctor", "--of", phrase("expects.pid", {})),
+      errors.badRecording("/x", phrase("problem.noFrames", {})),
+      errors.notWritable("/x"),
+      errors.backendMute("/bin/zcode"),
+      errors.taskUnknown("exec_1"),
+      errors.sessionSetAside("s"),
       errors.loginFailed("ENOENT"),
       errors.internal("TypeError"),
     ];
@@ -72,6 +88,8 @@ describe("errors", () => {
       expect(error).toBeInstanceOf(ProductError);
       expect(placeholders(error.sentence + error.hint)).toEqual([]);
       expect(error.message).toBe(error.sentence);
+      expect(error.hint).toBe(error.hint.trim());
+      for (const value of Object.values(error.data)) expect(["string", "number"]).toContain(typeof value);
     }
     expect(new Set(made.map((error) => error.which)).size).toBe(names.length);
     expect(errors.backendNotFound(["zcode on PATH", "/opt/zcode"]).sentence).toContain(
@@ -82,6 +100,8 @@ describe("errors", () => {
   test("D4 D8 secrets are masked in sentence, message and data", () => {
     const error = errors.notSignedIn('{"apiKey":"very-secret-1"} Bearer abc.def');
     expect(JSON.stringify([error.sentence, error.message, error.data])).not.toMatch(/very-secret|abc\.def/);
+    const nested = errors.badConfig("x", phrase("problem.value", { value: "Bearer abc.def", expects: "" }));
+    expect(JSON.stringify([nested, nested.sentence, nested.data])).not.toContain("abc.def");
   });
 });
 

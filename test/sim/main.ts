@@ -1,5 +1,4 @@
 /** Starts the command as the binary does, for tests that need a process of its own. */
-import { runMain } from "citty";
-import sim from "../../src/cli/sim.ts";
+import { main } from "../../src/cli/main.ts";
 
-await runMain(sim, { rawArgs: process.argv.slice(2) });
+await main(["sim", ...process.argv.slice(2)]);

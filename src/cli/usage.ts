@@ -1,0 +1,49 @@
+/** What `--help` of one command prints. */
+import { type Language, type SentenceKey, sentence, t } from "../locale/index.ts";
+import type { Flag, Flags } from "./flags.ts";
+
+export interface Explained {
+  /** As in `zcode-acp doctor`. */
+  readonly name: string;
+  readonly about: SentenceKey;
+  readonly flags: Flags;
+  /** What stands below the flags. */
+  readonly more?: string;
+}
+
+/** The whole text, with its last line end. */
+export function usage(command: Explained, language: Language): string {
+  const parts = [
+    sentence(command.about, {}, language),
+    t("usage.line", { command: command.name }, language),
+    table(flagRows(command.flags, language)),
+    ...(command.more === undefined ? [] : [command.more]),
+  ];
+  return `${parts.join("\n\n")}\n`;
+}
+
+export type Row = readonly [name: string, about: string];
+
+/** Flags as they are spelt, with what each does; `--help` is the last. */
+export function flagRows(flags: Flags, language: Language): Row[] {
+  const rows = Object.entries(flags).map(([name, flag]): Row => {
+    const parts = [sentence(flag.description, {}, language), preset(flag, language)];
+    return [spelling(name, flag), parts.filter((part) => part !== "").join(" ")];
+  });
+  return [...rows, ["--help", t("flag.help", {}, language)]];
+}
+
+/** Two columns, the first as wide as it must be. */
+export function table(rows: readonly Row[]): string {
+  const width = Math.max(...rows.map(([name]) => name.length));
+  return rows.map(([name, about]) => `  ${name.padEnd(width)}  ${about}`).join("\n");
+}
+
+function spelling(name: string, flag: Flag): string {
+  if (flag.type === "enum") return `--${name} ${(flag.options ?? []).join("|")}`;
+  return "valueHint" in flag && flag.valueHint ? `--${name} ${flag.valueHint}` : `--${name}`;
+}
+
+function preset(flag: Flag, language: Language): string {
+  return flag.default === undefined ? "" : t("usage.default", { value: String(flag.default) }, language);
+}
