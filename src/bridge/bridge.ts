@@ -19,6 +19,7 @@ import type { Recorder } from "../platform/recorder.ts";
 import { Sessions } from "../session/sessions.ts";
 import { AliasStore } from "../store/aliases.ts";
 import { credentialsStamp, readCredentials } from "../store/providers.ts";
+import { TasksIndex } from "../store/tasksIndex.ts";
 import type { Transport } from "./transport.ts";
 
 export interface BridgeDeps {
@@ -105,6 +106,7 @@ export function createBridge(deps: BridgeDeps): Bridge {
   const sessions: Sessions = new Sessions({
     backend,
     aliases: new AliasStore(deps.paths.zcodeHome, log, clock),
+    index: new TasksIndex(deps.paths.zcodeHome, log, clock),
     rules: deps.rules,
     clock,
     log,

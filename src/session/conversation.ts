@@ -21,6 +21,8 @@ export interface PromptContent {
 export interface PendingPrompt {
   readonly prompt: PromptContent;
   readonly settle: (outcome: Outcome) => void;
+  /** It was on its way once; later tries are the same prompt. */
+  sent: boolean;
 }
 
 export class Conversation {
@@ -39,6 +41,8 @@ export class Conversation {
   /** Set before first use: ride in `session/create`. */
   wanted: { mode?: string; model?: ModelRef } = {};
   title = "";
+  /** A person chose the title. */
+  titlePinned = false;
   /** True once a prompt of it was taken: it is stored, and can be resumed. */
   prompted = false;
   translate: TranslateState;

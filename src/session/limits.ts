@@ -12,3 +12,5 @@ export const FILL_DEADLINE_MS = 5_000;
 export const LOOK_DEADLINE_MS = 10_000;
 /** Reading the history of a turn that is given up; milliseconds of real time. */
 export const HISTORY_DEADLINE_MS = 10_000;
+/** The longest title that is made of a prompt, in characters. */
+export const TITLE_CHARS = 80;

@@ -31,6 +31,10 @@ export interface ResidenceHooks {
   update(conversation: Conversation, update: Update): void;
   /** A snapshot's settings, to be folded into the record's. */
   settings(conversation: Conversation, patch: Obj): void;
+  /** A session was made; `session` of its snapshot. */
+  created(conversation: Conversation, session: Obj): void;
+  /** `session` of the snapshot of a session that was there before. */
+  resumed(conversation: Conversation, session: Obj): void;
 }
 
 export interface ResidenceDeps {
@@ -74,15 +78,16 @@ export class Residence {
   private async bringUp(conversation: Conversation): Promise<Obj | undefined> {
     await this.deps.backend.ready();
     const generation = this.deps.backend.generation;
+    const before = conversation.backendId;
     const snapshot =
-      conversation.backendId === undefined
-        ? await this.createSession(conversation)
-        : await this.resume(conversation, conversation.backendId);
+      before === undefined ? await this.createSession(conversation) : await this.resume(conversation, before);
+    const fresh = conversation.backendId !== before;
     conversation.residentIn = generation;
     conversation.residency++;
     conversation.behind.length = 0;
     conversation.order.reset(num(obj(snapshot.runtime).eventSeq) ?? 0);
     this.takeSnapshot(conversation, snapshot);
+    this.hooks[fresh ? "created" : "resumed"](conversation, obj(snapshot.session));
     await this.subscribe(conversation);
     return snapshot;
   }
@@ -155,8 +160,6 @@ export class Residence {
   private takeSnapshot(conversation: Conversation, snapshot: Obj): void {
     const projection = obj(snapshot.projection);
     this.hooks.settings(conversation, settingsOf(snapshot));
-    const title = text(obj(snapshot.session).title);
-    if (title !== undefined) conversation.title = title;
     const used = num(projection.contextUsed) ?? 0;
     const updates = [
       ...contextUsage(conversation.translate, used, num(projection.contextWindow)),

@@ -11,6 +11,7 @@ import type { Clock } from "../platform/clock.ts";
 import { list, num, type Obj, obj, str, text } from "../platform/json.ts";
 import type { Log } from "../platform/log.ts";
 import type { AliasStore } from "../store/aliases.ts";
+import type { TasksIndex } from "../store/tasksIndex.ts";
 import { cancelTask, endTasks, keepTask, knowsTask } from "../tasks/background.ts";
 import { closeOpenCards, planUpdate } from "../translate/events.ts";
 import type { Update } from "../translate/updates.ts";
@@ -21,6 +22,7 @@ import { LIST_LIMIT, SET_ASIDE_DEATHS, TODO_REREAD_MS } from "./limits.ts";
 import { Registry } from "./registry.ts";
 import { Residence, settingsOf, todosOf } from "./residence.ts";
 import { foldSettings, type ModelRef, type Settings } from "./settings.ts";
+import { Titles } from "./titles.ts";
 import { TurnRunner } from "./turns.ts";
 import { SilenceWatch } from "./watch.ts";
 
@@ -39,6 +41,7 @@ export interface SessionSink {
 export interface SessionDeps {
   readonly backend: Backend;
   readonly aliases: AliasStore;
+  readonly index: TasksIndex;
   /** The scaled clock of the rules. */
   readonly rules: Clock;
   readonly clock: Clock;
@@ -62,15 +65,28 @@ export class Sessions {
   private readonly residence: Residence;
   private readonly turns: TurnRunner;
   private readonly watch: SilenceWatch;
+  private readonly titles: Titles;
   /** What the backend says of its own accord. */
   readonly intake: Intake;
   private closing: Promise<void> | undefined;
 
   constructor(private readonly deps: SessionDeps) {
+    this.titles = new Titles(deps, (conversation, title) =>
+      deps.sink.update(conversation, { kind: "title", title, source: "" }),
+    );
     this.residence = new Residence(deps, this.registry, {
       event: (params) => this.intake.event(params),
       update: (conversation, update) => this.deliver(conversation, update),
       settings: (conversation, patch) => this.fold(conversation, patch),
+      created: (conversation, session) => {
+        const backendId = text(session.sessionId);
+        if (backendId !== undefined) this.titles.created(conversation, backendId, session.traceId);
+      },
+      resumed: (conversation, session) => {
+        this.titles.stored(conversation, session.title);
+        const { backendId } = conversation;
+        if (backendId !== undefined) void this.titles.resumed(conversation, backendId);
+      },
     });
     this.turns = new TurnRunner(deps, this.registry, this.residence, {
       update: (conversation, update) => this.deliver(conversation, update),
@@ -78,6 +94,7 @@ export class Sessions {
         this.watch.running(conversation, running);
         deps.sink.running(conversation, running);
       },
+      sent: (conversation, prompt) => this.titles.sent(conversation, prompt),
       notice: (conversation, notice) => this.notice(conversation, notice),
       dropQuestions: (conversation) => deps.sink.dropQuestions(conversation),
     });
@@ -259,7 +276,7 @@ export class Sessions {
   closeAll(): Promise<void> {
     this.closing ??= (async () => {
       for (const conversation of this.registry.clear()) this.turns.retire(conversation);
-      await this.deps.aliases.flushed();
+      await Promise.all([this.deps.aliases.flushed(), this.deps.index.flushed()]);
     })();
     return this.closing;
   }
@@ -302,10 +319,7 @@ export class Sessions {
   private deliver(conversation: Conversation, update: Update): void {
     if (!this.registry.owns(conversation)) return;
     if (update.kind === "mode") return this.fold(conversation, { mode: { current: update.mode } });
-    if (update.kind === "title") {
-      if (update.source === "generated" || update.source === "custom") conversation.title = update.title;
-      else return;
-    }
+    if (update.kind === "title") return this.titles.pushed(conversation, update.title, update.source);
     if (update.kind === "text" && update.role !== "user") {
       const words = conversation.repeats[update.role].filter(update.text);
       if (words === "") return;

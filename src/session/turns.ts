@@ -16,6 +16,8 @@ export interface TurnHooks {
   update(conversation: Conversation, update: Update): void;
   /** A turn of any kind began or ended. */
   running(conversation: Conversation, running: boolean): void;
+  /** A prompt was written to the backend for the first time. */
+  sent(conversation: Conversation, prompt: PromptContent): void;
   /** One line for the person, beside what the model says. */
   notice(conversation: Conversation, notice: Notice): void;
   /** Nobody waits for the questions of the running turn any more. */
@@ -43,7 +45,9 @@ export class TurnRunner {
   /** Runs one prompt; resolves when its own turn has ended, however that was. */
   prompt(conversation: Conversation, prompt: PromptContent): { key: number; outcome: Promise<Outcome> } {
     const key = conversation.nextKey++;
-    const outcome = new Promise<Outcome>((settle) => conversation.prompts.set(key, { prompt, settle }));
+    const outcome = new Promise<Outcome>((settle) =>
+      conversation.prompts.set(key, { prompt, settle, sent: false }),
+    );
     this.dispatch(conversation, { type: "prompt", key });
     return { key, outcome };
   }
@@ -115,7 +119,7 @@ export class TurnRunner {
       // Cancelled or closed while the session was being made ready: nothing was sent, so nothing needs stopping.
       if (!conversation.prompts.has(key)) throw new Error("cancelled");
       const { content, attachments } = pending.prompt;
-      await this.residence.call(
+      const answer = this.residence.call(
         conversation,
         "session/send",
         {
@@ -127,6 +131,11 @@ export class TurnRunner {
         },
         SEND_OPTIONAL,
       );
+      if (!pending.sent) {
+        pending.sent = true;
+        this.hooks.sent(conversation, pending.prompt);
+      }
+      await answer;
       this.dispatch(conversation, { type: "accepted", key });
     } catch (error) {
       this.dispatch(conversation, { type: "refused", key, busy: isBusy(error), error: asError(error) });

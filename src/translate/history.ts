@@ -32,7 +32,7 @@ export function* replayUpdates(messages: readonly unknown[], cwd: string): Gener
   const drawn = new Set<string>();
   const repeats = { agent: new Repeats(), thought: new Repeats() };
   let last: string | undefined;
-  /** The person's last words, where the answer to them was a failure that is tried again. */
+  /** The person's last words, where nothing answered them yet, or a failure that is tried again. */
   let tried: string | undefined;
   for (const { info, parts } of latestById(messages)) {
     if (isHidden(info)) continue;
@@ -45,7 +45,8 @@ export function* replayUpdates(messages: readonly unknown[], cwd: string): Gener
       for (const each of Object.values(repeats)) each.begin(again);
       if (!again) yield { kind: "text", role: "user", messageId: id, text: said };
       last = said;
-      tried = undefined;
+      // A try that failed before the model said anything may leave no answer at all.
+      tried = said;
       continue;
     }
     tried = failedInPassing(info) ? last : undefined;

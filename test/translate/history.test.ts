@@ -342,3 +342,13 @@ describe("anything at all", () => {
     }
   });
 });
+
+test("B9 a prompt whose tries left no answer stands once, one that was answered each time it was said", () => {
+  const again = { info: { id: "u1", role: "user" }, parts: [{ type: "text", text: "do it" }] };
+  const as = (id: string) => ({ ...again, info: { ...again.info, id } });
+  expect(replay([as("u1"), as("u2"), as("u3"), said("assistant", "done")]).watcher.text("user")).toBe(
+    "do it",
+  );
+  const twice = replay([as("u1"), said("assistant", "done"), as("u2"), said("assistant", "once more")]);
+  expect(twice.updates.filter((update) => update.kind === "text" && update.role === "user")).toHaveLength(2);
+});

@@ -1,0 +1,93 @@
+/**
+ * A conversation's title, wherever it is shown: its record, every client, the app's own list. The bridge makes one
+ * of the first prompt; after that only the backend's pushes and a person's own choice change it, and what a person
+ * chose nothing else replaces.
+ */
+
+import type { Clock } from "../platform/clock.ts";
+import { text } from "../platform/json.ts";
+import type { TasksIndex } from "../store/tasksIndex.ts";
+import type { Conversation, PromptContent } from "./conversation.ts";
+import { TITLE_CHARS } from "./limits.ts";
+
+export interface TitleDeps {
+  readonly index: TasksIndex;
+  readonly clock: Clock;
+}
+
+export class Titles {
+  constructor(
+    private readonly deps: TitleDeps,
+    /** A conversation is called something else now; told after the record has it. */
+    private readonly told: (conversation: Conversation, title: string) => void,
+  ) {}
+
+  /** A backend session stands behind the conversation: the app's list may show it. */
+  created(conversation: Conversation, backendId: string, traceId: unknown): void {
+    const { mode, model } = conversation.settings;
+    void this.deps.index.add({
+      taskId: backendId,
+      traceId: text(traceId),
+      workspacePath: conversation.cwd,
+      title: conversation.title,
+      mode: mode ?? conversation.wanted.mode ?? "build",
+      model: model && `${model.providerId}/${model.modelId}`,
+      createdAt: this.deps.clock.now(),
+    });
+  }
+
+  /** @param stored the title of a snapshot; empty where the backend has none. */
+  stored(conversation: Conversation, stored: unknown): void {
+    const title = text(stored);
+    if (title !== undefined && !conversation.titlePinned) this.adopt(conversation, title);
+  }
+
+  /** A session of an earlier process: a person may have renamed it there, or in the app. */
+  async resumed(conversation: Conversation, backendId: string): Promise<void> {
+    const chosen = await this.deps.index.chosenTitle(backendId);
+    if (chosen === undefined || conversation.titlePinned) return;
+    conversation.titlePinned = true;
+    this.adopt(conversation, chosen);
+  }
+
+  /** A prompt is on its way. */
+  sent(conversation: Conversation, { content }: PromptContent): void {
+    const { backendId } = conversation;
+    if (backendId === undefined) return;
+    if (conversation.title === "") {
+      const title = firstLine(content);
+      if (title !== "") {
+        this.adopt(conversation, title);
+        void this.deps.index.autoTitle(backendId, title);
+      }
+    }
+    void this.deps.index.searchable(backendId, content);
+  }
+
+  /** @param source of `session.titleUpdated`; the backend's own first words are no better than ours. */
+  pushed(conversation: Conversation, title: string, source: string): void {
+    const { backendId } = conversation;
+    if (backendId === undefined) return;
+    if (source === "custom") {
+      conversation.titlePinned = true;
+      this.adopt(conversation, title);
+      void this.deps.index.rename(backendId, title);
+    } else if (source === "generated" && !conversation.titlePinned) {
+      this.adopt(conversation, title);
+      void this.deps.index.autoTitle(backendId, title);
+    }
+  }
+
+  private adopt(conversation: Conversation, title: string): void {
+    if (conversation.title === title) return;
+    conversation.title = title;
+    this.told(conversation, title);
+  }
+}
+
+/** The first line that says something, cut to a title's length without halving a character. */
+export function firstLine(content: string): string {
+  const line = content.split(/\r\n|[\n\r\u2028\u2029]/).find((each) => each.trim() !== "") ?? "";
+  const clean = line.replace(/[\u0000-\u001f\u007f-\u009f]+/g, " ").trim();
+  return [...clean.slice(0, 2 * TITLE_CHARS)].slice(0, TITLE_CHARS).join("").trim();
+}

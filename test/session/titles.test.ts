@@ -1,0 +1,56 @@
+/** What a title is made of, and who may replace it. */
+
+import { expect, test } from "bun:test";
+import { systemClock } from "../../src/platform/clock.ts";
+import { Conversation } from "../../src/session/conversation.ts";
+import { firstLine, Titles } from "../../src/session/titles.ts";
+import { TasksIndex } from "../../src/store/tasksIndex.ts";
+import { tempDir } from "../support/temp.ts";
+
+test("R8 the first line that says something, in one line of at most 80 whole characters", () => {
+  expect(firstLine("\n \r\n  one  \ntwo")).toBe("one");
+  expect(firstLine("a\u001b]0;x\u0007b")).toBe("a ]0;x b");
+  expect(firstLine("   \n\t")).toBe("");
+  expect([...firstLine("😀".repeat(200))]).toHaveLength(80);
+  expect(firstLine(`${"a".repeat(79)}😀😀`)).toBe(`${"a".repeat(79)}😀`);
+  for (let n = 0; n < 170; n++)
+    expect(firstLine(`${"a".repeat(n)}${"😀".repeat(90)}`)).not.toMatch(/[\ud800-\udbff]$/);
+});
+
+function setup() {
+  const said: string[] = [];
+  const clock = systemClock();
+  const index = new TasksIndex(tempDir("titles"), { write: () => {}, once: () => {} }, clock);
+  const titles = new Titles({ index, clock }, (_, title) => said.push(title));
+  const conversation = new Conversation("c", "/project", [], "acp-x");
+  conversation.backendId = "s";
+  return { said, titles, conversation };
+}
+
+test("P33 generated and custom titles are taken, the backend's own first words are not, and a custom one stays", () => {
+  const { said, titles, conversation } = setup();
+  titles.sent(conversation, { content: "first", attachments: [] });
+  titles.pushed(conversation, "First…", "first_input");
+  titles.pushed(conversation, "New conversation", "default");
+  titles.pushed(conversation, "Unknown kind", "else");
+  titles.pushed(conversation, "Made", "generated");
+  titles.pushed(conversation, "Made", "generated");
+  titles.pushed(conversation, "Chosen", "custom");
+  titles.pushed(conversation, "Made again", "generated");
+  titles.stored(conversation, "Stored");
+  titles.sent(conversation, { content: "second", attachments: [] });
+  titles.pushed(conversation, "Chosen later", "custom");
+  expect(said).toEqual(["first", "Made", "Chosen", "Chosen later"]);
+  expect(conversation.title).toBe("Chosen later");
+});
+
+test("R8 a prompt without words gives no title, the next one does, and a stored title is kept", () => {
+  const { said, titles, conversation } = setup();
+  titles.sent(conversation, { content: " \n", attachments: [] });
+  titles.sent(conversation, { content: "words", attachments: [] });
+  expect(said).toEqual(["words"]);
+  const other = setup();
+  other.titles.stored(other.conversation, "Stored");
+  other.titles.sent(other.conversation, { content: "words", attachments: [] });
+  expect(other.said).toEqual(["Stored"]);
+});
