@@ -9,7 +9,7 @@ import { groupSpawner } from "../bridge/spawn.ts";
 import { lineTransport } from "../bridge/transport.ts";
 import { loadConfig } from "../config/index.ts";
 import { createBlackBox } from "../platform/blackbox.ts";
-import { type Clock, scaledClock, sleep, systemClock, withDeadline } from "../platform/clock.ts";
+import { awakeClock, type Clock, scaledClock, sleep, systemClock, withDeadline } from "../platform/clock.ts";
 import { createLog } from "../platform/log.ts";
 import { resolvePaths } from "../platform/paths.ts";
 import { createGuard } from "../platform/process.ts";
@@ -27,7 +27,7 @@ const EXIT = { stdinEnd: 0, SIGTERM: 143, SIGINT: 130, SIGHUP: 129 } as const;
 
 /** Runs until the client is gone; does not return before. */
 export async function run(flags: StdioFlags): Promise<void> {
-  const clock = systemClock();
+  const clock = awakeClock(systemClock());
   const env = process.env;
   const paths = resolvePaths(env, process.platform);
   const log = createLog({ dir: paths.stateDir, clock, env, name: `stdio-${process.pid}` });

@@ -49,6 +49,81 @@ export function scaledClock(base: Clock, factor: number): Clock {
   };
 }
 
+/** How far apart the looks for a sleep of the machine are, while anything waits; milliseconds. */
+const TICK_MS = 10_000;
+/** A look that comes this much too late means that the process did not run meanwhile; milliseconds. */
+const SLEPT_MS = 30_000;
+
+/** A longer wait would be none: what the engine's timers hold; milliseconds. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+/**
+ * A clock whose `mono` and `after` leave out the time in which the machine slept or the process was stopped, so that
+ * nothing is found overdue at waking that had no chance to happen. `every` is left as it is: its calls only look.
+ * Costs one timer, and that only while something waits.
+ */
+export function awakeClock(base: Clock): Clock {
+  interface Waiting {
+    due: number;
+    readonly run: () => void;
+    timer: Timer;
+  }
+  const waiting = new Set<Waiting>();
+  let asleep = 0;
+  /** When the process was last seen running; undefined while nobody looks. */
+  let seen: number | undefined;
+  let tick: Timer | undefined;
+  /** Milliseconds awake, by `base.mono`. */
+  const awake = () => {
+    const real = base.mono();
+    if (seen !== undefined) {
+      // When exactly it fell asleep nobody saw: what waits is given too much rather than too little.
+      if (real - seen > TICK_MS + SLEPT_MS) asleep += real - seen;
+      seen = real;
+    }
+    return real - asleep;
+  };
+  const look = () => {
+    awake();
+    tick = base.after(TICK_MS, look);
+  };
+  const arm = (entry: Waiting, ms: number) => {
+    entry.timer = base.after(Math.min(ms, LONGEST_MS), () => {
+      const left = entry.due - awake();
+      // Timers may come a little early; what is left after a sleep is more than that.
+      if (left > SLEPT_MS / 1000) return arm(entry, left);
+      drop(entry);
+      entry.run();
+    });
+  };
+  const drop = (entry: Waiting) => {
+    waiting.delete(entry);
+    if (waiting.size > 0) return;
+    tick?.cancel();
+    tick = seen = undefined;
+  };
+  return {
+    now: () => base.now(),
+    mono: awake,
+    after(ms, run) {
+      if (waiting.size === 0) {
+        seen = base.mono();
+        tick = base.after(TICK_MS, look);
+      }
+      const entry: Waiting = { due: awake() + ms, run, timer: { cancel: () => {} } };
+      waiting.add(entry);
+      arm(entry, ms);
+      return {
+        cancel: () => {
+          entry.timer.cancel();
+          drop(entry);
+        },
+      };
+    },
+    every: (ms, run) => base.every(ms, run),
+  };
+}
+
 /** Resolves after `ms`, or at once with `false` when the signal aborts; never rejects. */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {

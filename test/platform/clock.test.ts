@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import {
+  awakeClock,
   type Clock,
   DeadlineError,
   scaledClock,
@@ -38,7 +39,7 @@ class ManualClock implements Clock {
     for (;;) {
       const next = this.timers.filter((timer) => timer.at <= end).sort((a, b) => a.at - b.at)[0];
       if (!next) break;
-      this.time = next.at;
+      this.time = Math.max(this.time, next.at);
       if (next.every === undefined) this.timers = this.timers.filter((timer) => timer !== next);
       else next.at += next.every;
       next.run();
@@ -120,4 +121,64 @@ test("the system's clock runs forward and forgets what is cancelled", async () =
   });
   expect(clock.mono()).toBeGreaterThan(before);
   expect(Math.abs(clock.now() - Date.now())).toBeLessThan(10_000);
+});
+
+test("D9 what waits when the machine falls asleep waits on for what was left, and time asleep is no time", () => {
+  for (const gap of [41_000, 60_000, 8 * 3_600_000]) {
+    for (const slept of [500, 4_000, 9_999, 10_001, 25_000]) {
+      const base = new ManualClock();
+      const clock = awakeClock(base);
+      const began = clock.mono();
+      const ran: string[] = [];
+      clock.after(15_000, () => ran.push("look"));
+      clock.after(30_000, () => ran.push("busy"));
+      clock.after(600_000, () => ran.push("silence"));
+      base.advance(slept);
+      const before = [...ran];
+      // Nothing runs meanwhile; then everything that is overdue comes at once.
+      base.time += gap;
+      base.advance(0);
+      expect(ran).toEqual(before);
+      let woken = 0;
+      const until = (ms: number) => {
+        base.advance(ms - woken);
+        woken = ms;
+      };
+      until(Math.max(0, 15_000 - slept - 1));
+      expect(ran).toEqual(before);
+      until(25_001);
+      expect(ran).toContain("look");
+      until(40_001);
+      expect(ran).toEqual(["look", "busy"]);
+      until(600_000 - slept - 1);
+      expect(ran).toHaveLength(2);
+      until(610_001);
+      expect(ran).toEqual(["look", "busy", "silence"]);
+      // Only the last look before the sleep bounds what is known of its length.
+      const passed = clock.mono() - began;
+      const real = base.mono() - 1_000 - gap;
+      expect(Math.abs(passed - real)).toBeLessThanOrEqual(10_000);
+    }
+  }
+});
+
+test("D9 an awake clock is exact without a sleep, whatever waits, and leaves nothing behind", () => {
+  const base = new ManualClock();
+  const clock = awakeClock(base);
+  const ran: number[] = [];
+  for (const ms of [1, 9_999, 10_000, 10_001, 39_000, 120_000])
+    clock.after(ms, () => ran.push(base.time - 1_000));
+  const never = clock.after(200_000, () => ran.push(-1));
+  base.advance(150_000);
+  expect(ran).toEqual([1, 9_999, 10_000, 10_001, 39_000, 120_000]);
+  never.cancel();
+  never.cancel();
+  expect(base.pending).toBe(0);
+  // With nobody waiting nobody looks, and the time since is not taken for a sleep.
+  base.advance(3_600_000);
+  expect(clock.mono()).toBe(base.mono());
+  clock.after(5_000, () => ran.push(0));
+  base.advance(5_000);
+  expect(ran.at(-1)).toBe(0);
+  expect(base.pending).toBe(0);
 });
