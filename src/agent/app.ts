@@ -17,7 +17,7 @@ import type { Sessions } from "../session/sessions.ts";
 import { findModel, modelRef, modelValue, parseModel, type Settings } from "../session/settings.ts";
 import type { Credentials } from "../store/providers.ts";
 import { replayUpdates } from "../translate/history.ts";
-import { promptContent } from "./content.ts";
+import { type LeftOut, promptContent } from "./content.ts";
 import { failureError, requestError } from "./failures.ts";
 import { PromptLane } from "./lane.ts";
 import { LAST_ANSWERS_MS } from "./limits.ts";
@@ -315,8 +315,12 @@ class Surface {
   /** @param cancellable is given, before anything is awaited, what cancels this prompt alone. */
   async prompt(params: Obj, cancellable: (cancel: () => void) => void) {
     const conversation = this.known(params);
-    const { key, outcome } = this.deps.sessions.prompt(conversation, promptContent(params.prompt));
+    const left: LeftOut[] = [];
+    const content = promptContent(params.prompt, (each) => left.push(each));
+    const { key, outcome } = this.deps.sessions.prompt(conversation, content);
     cancellable(() => this.deps.sessions.cancel(conversation, key));
+    for (const { name, why } of left)
+      this.deps.sessions.say(conversation, t(`notice.left.${why}`, { name }, this.deps.language));
     const ended = await outcome;
     switch (ended.kind) {
       case "ended": {

@@ -1,14 +1,20 @@
 /** ACP's content blocks of a prompt, as `session/send` takes them: one string and a list of attachments. */
 
-import { statSync } from "node:fs";
+import { accessSync, constants, statSync } from "node:fs";
 import { basename, extname } from "node:path";
 import { list, type Obj, obj, str, text } from "../platform/json.ts";
 import type { PromptContent } from "../session/conversation.ts";
 import { fileUriPath } from "./paths.ts";
 
 /** The largest files that the backend reads from an attachment, in bytes; larger ones are only named. */
-const MAX_TEXT_BYTES = 256 * 1024;
-const MAX_MEDIA_BYTES = 20 * 1024 * 1024;
+const MAX_BYTES = {
+  file: 256 * 1024,
+  image: 20 * 1024 * 1024,
+  pdf: 20 * 1024 * 1024,
+  video: 30 * 1024 * 1024,
+} as const;
+/** The same for a file of no other kind whose bytes come along, and which are then taken for UTF-8. */
+const MAX_INLINE_BYTES = 64 * 1024;
 
 const MEDIA: Readonly<Record<string, string>> = {
   ".png": "image/png",
@@ -17,10 +23,25 @@ const MEDIA: Readonly<Record<string, string>> = {
   ".gif": "image/gif",
   ".webp": "image/webp",
   ".pdf": "application/pdf",
+  ".mp4": "video/mp4",
+  ".mov": "video/quicktime",
+  ".webm": "video/webm",
+  ".mkv": "video/x-matroska",
+  ".m4v": "video/x-m4v",
+  ".avi": "video/x-msvideo",
 };
 
-/** @param blocks the `prompt` of `session/prompt`; kinds that are not known are passed over. */
-export function promptContent(blocks: unknown): PromptContent {
+/** What of a prompt the backend cannot be given: `large` is over its limits, `unreadable` no file that can be read. */
+export interface LeftOut {
+  readonly name: string;
+  readonly why: "large" | "unreadable";
+}
+
+/**
+ * @param blocks the `prompt` of `session/prompt`; kinds that are not known are passed over.
+ * @param leave is told of each thing that stays behind; a file that does is still named in the words.
+ */
+export function promptContent(blocks: unknown, leave: (left: LeftOut) => void = () => {}): PromptContent {
   const words: string[] = [];
   const attachments: Obj[] = [];
   for (const value of list(blocks)) {
@@ -29,17 +50,20 @@ export function promptContent(blocks: unknown): PromptContent {
       case "text":
         words.push(str(block.text) ?? "");
         break;
-      case "image":
-        attachments.push(...image(block));
+      case "image": {
+        const { mention, attachment } = image(block, leave);
+        words.push(mention);
+        attachments.push(...attachment);
         break;
+      }
       case "resource": {
-        const { mention, attachment } = embedded(obj(block.resource));
+        const { mention, attachment } = embedded(obj(block.resource), leave);
         words.push(mention);
         attachments.push(...attachment);
         break;
       }
       case "resource_link": {
-        const { mention, attachment } = link(block);
+        const { mention, attachment } = link(block, leave);
         words.push(mention);
         attachments.push(...attachment);
         break;
@@ -60,15 +84,25 @@ function joinWords(words: readonly string[]): string {
   return out;
 }
 
-function image(block: Obj): Obj[] {
+type Leave = (left: LeftOut) => void;
+
+function image(block: Obj, leave: Leave): { mention: string; attachment: Obj[] } {
   const data = text(block.data);
   const mimeType = text(block.mimeType) ?? "image/png";
-  if (data !== undefined) return [{ kind: "image", mimeType, dataBase64: data }];
-  const path = fileUriPath(str(block.uri) ?? "");
-  return path === undefined ? [] : [{ kind: "image", mimeType, localPath: path }];
+  const uri = str(block.uri) ?? "";
+  const path = fileUriPath(uri);
+  const head = { kind: "image", mimeType };
+  if (data !== undefined && bytesOf(data) <= MAX_BYTES.image)
+    return { mention: "", attachment: [{ ...head, dataBase64: data }] };
+  if (data === undefined && path !== undefined && isReadable(path, MAX_BYTES.image, leave))
+    return { mention: "", attachment: [{ ...head, localPath: path }] };
+  const name = path ?? (uri === "" ? mimeType : uri);
+  if (data !== undefined) leave({ name, why: "large" });
+  else if (path === undefined) leave({ name, why: "unreadable" });
+  return { mention: path === undefined ? `[${name}]` : `@${path}`, attachment: [] };
 }
 
-function embedded(resource: Obj): { mention: string; attachment: Obj[] } {
+function embedded(resource: Obj, leave: Leave): { mention: string; attachment: Obj[] } {
   const uri = str(resource.uri) ?? "";
   const name = nameOf(uri);
   const mimeType = text(resource.mimeType);
@@ -83,10 +117,14 @@ function embedded(resource: Obj): { mention: string; attachment: Obj[] } {
   const blob = text(resource.blob);
   if (blob === undefined) return { mention: `@${fileUriPath(uri) ?? uri}`, attachment: [] };
   const kind = kindOf(mimeType, name);
+  if (bytesOf(blob) > (kind === "file" ? MAX_INLINE_BYTES : MAX_BYTES[kind])) {
+    leave({ name, why: "large" });
+    return { mention: `@${fileUriPath(uri) ?? uri}`, attachment: [] };
+  }
   return { mention: `@${name}`, attachment: [{ kind, ...head, dataBase64: blob }] };
 }
 
-function link(block: Obj): { mention: string; attachment: Obj[] } {
+function link(block: Obj, leave: Leave): { mention: string; attachment: Obj[] } {
   const uri = str(block.uri) ?? "";
   const path = fileUriPath(uri);
   if (path === undefined) {
@@ -95,8 +133,7 @@ function link(block: Obj): { mention: string; attachment: Obj[] } {
   }
   const mimeType = text(block.mimeType);
   const kind = kindOf(mimeType, path);
-  if (!isReadable(path, kind === "file" ? MAX_TEXT_BYTES : MAX_MEDIA_BYTES))
-    return { mention: `@${path}`, attachment: [] };
+  if (!isReadable(path, MAX_BYTES[kind], leave)) return { mention: `@${path}`, attachment: [] };
   return {
     mention: `@${path}`,
     attachment: [
@@ -110,16 +147,30 @@ function nameOf(uri: string): string {
 }
 
 /** The backend's kind of an attachment; by the name's ending where the editor gave no type. */
-function kindOf(mimeType: string | undefined, name: string): "image" | "pdf" | "file" {
+function kindOf(mimeType: string | undefined, name: string): keyof typeof MAX_BYTES {
   const type = mimeType ?? MEDIA[extname(name).toLowerCase()];
-  return type?.startsWith("image/") ? "image" : type === "application/pdf" ? "pdf" : "file";
+  if (type === "application/pdf") return "pdf";
+  if (type?.startsWith("image/")) return "image";
+  return type?.startsWith("video/") ? "video" : "file";
 }
 
-function isReadable(path: string, maxBytes: number): boolean {
+/** Folders are named and nothing else, as the agent's own tools list them; that needs no word. */
+function isReadable(path: string, maxBytes: number, leave: Leave): boolean {
   try {
     const stat = statSync(path);
-    return stat.isFile() && stat.size <= maxBytes;
+    if (stat.isDirectory()) return false;
+    if (stat.isFile() && stat.size <= maxBytes) {
+      accessSync(path, constants.R_OK);
+      return true;
+    }
+    leave({ name: path, why: stat.isFile() ? "large" : "unreadable" });
   } catch {
-    return false;
+    leave({ name: path, why: "unreadable" });
   }
+  return false;
+}
+
+/** The bytes that base64 text stands for, or a few more. */
+function bytesOf(base64: string): number {
+  return Math.floor((base64.length / 4) * 3);
 }

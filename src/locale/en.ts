@@ -105,6 +105,9 @@ export const EN = {
     "The agent has said nothing and made no progress for ten minutes; the turn was ended. Send a prompt to go on.",
   "notice.steered": "Your prompt joined the turn that was running already.",
   "notice.goalPaused": "The goal is paused for your prompt.",
+  "notice.left.large":
+    "{name} is larger than the agent can be given; it was only named, so that the agent can look into it by itself.",
+  "notice.left.unreadable": "{name} could not be read; it was only named.",
   "notice.retry.rate":
     "The provider limits how often it may be asked; trying again in {seconds} s ({attempt} of {attempts}).",
   "notice.retry.overloaded":

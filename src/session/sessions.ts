@@ -340,7 +340,7 @@ ${words}
 
   /** A line of ours in the conversation: a message of its own, never stored and never replayed. */
   private notice(conversation: Conversation, notice: Notice): void {
-    const { language, newId } = this.deps;
+    const { language } = this.deps;
     const words =
       notice.kind === "retry"
         ? sentence(
@@ -349,10 +349,15 @@ ${words}
             language,
           )
         : t(`notice.${notice.kind}`, {}, language);
+    this.say(conversation, words);
+  }
+
+  /** One line to the person, beside what the model says. */
+  say(conversation: Conversation, words: string): void {
     this.deps.sink.update(conversation, {
       kind: "text",
       role: "agent",
-      messageId: `notice_${newId()}`,
+      messageId: `notice_${this.deps.newId()}`,
       // Some clients join all chunks of a reply, so the line brings its own room.
       text: `\n\n${words}\n\n`,
     });

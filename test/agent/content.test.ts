@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { mkdirSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { promptContent } from "../../src/agent/content.ts";
+import { type LeftOut, promptContent } from "../../src/agent/content.ts";
 import { eachSeed, someText, someValue, WRONG_VALUES } from "../support/random.ts";
 import { tempDir } from "../support/temp.ts";
 
@@ -47,10 +47,10 @@ describe("images", () => {
     expect(promptContent([{ type: "image", data: "QUJD", mimeType: "image/webp" }]).attachments).toEqual([
       { kind: "image", mimeType: "image/webp", dataBase64: "QUJD" },
     ]);
+    const path = file("a b.png", 10);
     expect(
-      promptContent([{ type: "image", data: "", mimeType: "image/png", uri: "file:///tmp/a%20b.png" }])
-        .attachments,
-    ).toEqual([{ kind: "image", mimeType: "image/png", localPath: "/tmp/a b.png" }]);
+      promptContent([{ type: "image", data: "", mimeType: "image/png", uri: uri(path) }]).attachments,
+    ).toEqual([{ kind: "image", mimeType: "image/png", localPath: path }]);
     expect(promptContent([{ type: "image", uri: "https://x/y.png" }]).attachments).toEqual([]);
   });
 
@@ -124,12 +124,44 @@ describe("links", () => {
       expect(promptContent([link(path)])).toEqual({ content: `@${path}`, attachments: [] });
   });
 
+  test("A10 what stays behind is told, each with its reason, and what a folder is needs no word", () => {
+    const left: LeftOut[] = [];
+    const big = "A".repeat(28 * 1024 * 1024);
+    const { content, attachments } = promptContent(
+      [
+        link(file("large.txt", 256 * 1024 + 1)),
+        link(file("large.mp4", 30 * 1024 * 1024 + 1)),
+        link(dir),
+        link(join(dir, "gone.ts")),
+        { type: "image", data: big, mimeType: "image/png" },
+        { type: "image", uri: "https://x/y.png" },
+        { type: "image", uri: uri(join(dir, "gone.png")) },
+        { type: "resource", resource: { uri: "file:///w/a.bin", blob: "A".repeat(90_000) } },
+        { type: "text", text: "see" },
+      ],
+      (each) => left.push(each),
+    );
+    expect(attachments).toEqual([]);
+    expect(left).toEqual([
+      { name: join(dir, "large.txt"), why: "large" },
+      { name: join(dir, "large.mp4"), why: "large" },
+      { name: join(dir, "gone.ts"), why: "unreadable" },
+      { name: "image/png", why: "large" },
+      { name: "https://x/y.png", why: "unreadable" },
+      { name: join(dir, "gone.png"), why: "unreadable" },
+      { name: "a.bin", why: "large" },
+    ]);
+    // Each stands in the words all the same.
+    for (const { name } of left) expect(content).toContain(name);
+  });
+
   test("A10 images and PDFs may be as large as the backend takes them, and are told by their ending too", () => {
     for (const [name, mimeType, kind] of [
       ["big.png", undefined, "image"],
       ["big.JPEG", undefined, "image"],
       ["big", "image/gif", "image"],
       ["big.pdf", undefined, "pdf"],
+      ["big.MOV", undefined, "video"],
       ["edge.txt", undefined, "file"],
     ] as const) {
       const path = file(name, kind === "file" ? 256 * 1024 : 1024 * 1024);

@@ -347,3 +347,19 @@ function isUpdateOf(frame: Json, kind: string, id: unknown): boolean {
   const update = (frame.params as Json | undefined)?.update as Json | undefined;
   return frame.method === "session/update" && update?.sessionUpdate === kind && update.toolCallId === id;
 }
+
+test("A10 a file that cannot ride along gets one sentence, and the turn goes on", async () => {
+  const agent = launch();
+  const session = await agent.start();
+  const gone = `${agent.workspace}/gone.ts`;
+  const answer = await agent.client.request("session/prompt", {
+    sessionId: session,
+    prompt: [
+      { type: "text", text: "text hello" },
+      { type: "resource_link", name: "gone.ts", uri: `file://${gone}` },
+    ],
+  });
+  expect(answer).toMatchObject({ stopReason: "end_turn" });
+  expect(agent.client.text("agent_message_chunk", session)).toContain(`${gone} could not be read`);
+  await agent.close();
+});
