@@ -111,6 +111,7 @@ export function createBridge(deps: BridgeDeps): Bridge {
     clock,
     log,
     language,
+    compactAt: config.autoCompactThreshold,
     newId: deps.newId ?? (() => crypto.randomUUID()),
     sink: {
       update: (conversation, update) => clients.publish(conversation.id, update),

@@ -21,6 +21,8 @@ export interface Config {
   readonly record: string | undefined;
   readonly keepHappyEyeballs: boolean;
   /** How many times shorter the waits of rules are; 1 outside tests. */
+  /** Tokens; undefined for never. */
+  readonly autoCompactThreshold: number | undefined;
   readonly timeScale: number;
   /** What was wrong with variables and file, in the order it was found. */
   readonly problems: readonly ProductError[];
@@ -69,6 +71,7 @@ export function loadConfig(
     language: "en",
     record: path(parsed.record),
     keepHappyEyeballs: parsed.keepHappyEyeballs,
+    autoCompactThreshold: parsed.autoCompactThreshold,
     timeScale: parsed.timeScale,
     problems,
   };

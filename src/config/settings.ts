@@ -104,6 +104,18 @@ export const settings = z.object({
       fallback: "`0`",
       about: "`1` leaves Node's choice between IPv4 and IPv6 alone; it gives up on slow providers too soon.",
     }),
+  autoCompactThreshold: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .optional()
+    .register(settingInfo, {
+      variable: "ZCODE_ACP_AUTO_COMPACT_THRESHOLD",
+      inFile: true,
+      expects: phrase("expects.tokens", {}),
+      fallback: "off",
+      about: "Tokens of context from which on a conversation is compacted after a turn.",
+    }),
   timeScale: z.coerce
     .number()
     .min(1)

@@ -92,6 +92,7 @@ export const EN = {
   "expects.numberFrom": "a number from {least} to {most}",
   "expects.methodNumbers": "methods with a number each, as in `session/send:2`",
   "expects.pid": "a process id",
+  "expects.tokens": "a whole number of tokens, 1 or more",
   "expects.bridge": "the process id of a running zcode-acp",
   "expects.writer": "one that can write into {path}",
   "problem.value": "{value} is not {expects}",

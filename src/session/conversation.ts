@@ -52,6 +52,10 @@ export class Conversation {
   readonly timers = new Map<TimerName, Timer>();
   /** A turn that was given up: what it still says is dropped. */
   muted: string | undefined;
+  /** The turn that compacts, or did last. */
+  compaction: string | undefined;
+  /** A prompt has ended since the context's size was last looked at. */
+  grown = false;
   /** Deaths of the backend in a row in which this conversation had a prompt or a resume in flight. */
   deaths = 0;
   /** What the active prompt has said in its tries, by kind of text. */

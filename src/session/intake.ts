@@ -93,6 +93,10 @@ export class Intake {
     const turnId = text(params.turnId) ?? text(payload.turnId);
     this.hooks.heard(conversation);
     if (turnId !== undefined && turnId === conversation.muted && !type.startsWith("turn.")) return;
+    if (payload.operationId !== undefined && payload.phase === "standalone_turn")
+      conversation.compaction = turnId;
+    // What a compaction says is the agent's own summary, and no reply.
+    if (type === "model.streaming" && turnId !== undefined && turnId === conversation.compaction) return;
     if (type === "turn.started") return this.turnStarted(conversation, turnId, payload);
     const updates =
       type === "session.updated" && payload.taskId !== undefined
@@ -144,7 +148,7 @@ export class Intake {
     this.inTurn(conversation, () => {
       const reason = str(params.reason) ?? "";
       if (reason === "prompt_started" || reason === "compact_started") {
-        this.turns.dispatch(conversation, { type: "lockTaken" });
+        this.turns.dispatch(conversation, { type: "lockTaken", compaction: reason === "compact_started" });
       } else if (LOCK_FREE.has(reason)) {
         this.turns.dispatch(conversation, { type: "lockFree", failed: reason === "prompt_failed" });
       }
@@ -187,6 +191,7 @@ export class Intake {
         goal: source?.startsWith("goal") === true,
       },
     });
+    if (conversation.turns.turn?.compaction) conversation.compaction = turnId;
   }
 }
 

@@ -48,6 +48,8 @@ export interface SessionDeps {
   readonly log: Log;
   readonly sink: SessionSink;
   readonly newId: () => string;
+  /** Tokens of context from which on a conversation is compacted after a turn; undefined for never. */
+  readonly compactAt: number | undefined;
   readonly language: Language;
 }
 
@@ -95,6 +97,7 @@ export class Sessions {
         deps.sink.running(conversation, running);
       },
       sent: (conversation, prompt) => this.titles.sent(conversation, prompt),
+      idle: (conversation) => this.idle(conversation),
       notice: (conversation, notice) => this.notice(conversation, notice),
       dropQuestions: (conversation) => deps.sink.dropQuestions(conversation),
     });
@@ -301,6 +304,25 @@ export class Sessions {
   /** The conversation that a question of the backend belongs to. */
   owner(params: Obj): Conversation | undefined {
     return this.intake.owner(params);
+  }
+
+  private idle(conversation: Conversation): void {
+    const { compactAt } = this.deps;
+    if (!conversation.grown) return;
+    conversation.grown = false;
+    if (compactAt === undefined || conversation.translate.lastUsed < compactAt) return;
+    void this.compact(conversation).catch((error) => this.logFailure("session/compact", error));
+  }
+
+  /** Has the context made smaller; prompts wait for it meanwhile. */
+  private async compact(conversation: Conversation): Promise<void> {
+    this.turns.dispatch(conversation, { type: "compact" });
+    try {
+      const params = { sessionId: conversation.backendId };
+      await this.residence.call(conversation, "session/compact", params);
+    } finally {
+      this.turns.dispatch(conversation, { type: "compactAnswered" });
+    }
   }
 
   private register(id: string, cwd: string, mcpServers: readonly Obj[]): Conversation {

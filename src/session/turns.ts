@@ -7,7 +7,7 @@ import { CODE, RpcError } from "../backend/rpc.ts";
 import type { Clock } from "../platform/clock.ts";
 import { closeOpenCards } from "../translate/events.ts";
 import type { Update } from "../translate/updates.ts";
-import { type Effect, type Input, type Notice, type Outcome, reduce } from "../turn/machine.ts";
+import { type Effect, type Input, isIdle, type Notice, type Outcome, reduce } from "../turn/machine.ts";
 import type { Conversation, PromptContent } from "./conversation.ts";
 import type { Registry } from "./registry.ts";
 import { type Residence, UNSERVED_TOOLS } from "./residence.ts";
@@ -18,6 +18,8 @@ export interface TurnHooks {
   running(conversation: Conversation, running: boolean): void;
   /** A prompt was written to the backend for the first time. */
   sent(conversation: Conversation, prompt: PromptContent): void;
+  /** Nothing runs, waits or holds the lock any more. */
+  idle(conversation: Conversation): void;
   /** One line for the person, beside what the model says. */
   notice(conversation: Conversation, notice: Notice): void;
   /** Nobody waits for the questions of the running turn any more. */
@@ -55,9 +57,11 @@ export class TurnRunner {
   dispatch(conversation: Conversation, input: Input): void {
     // What a closed record started may still come back; it must not speak for the one that now has its id.
     if (!this.registry.owns(conversation)) return;
-    const { state, effects } = reduce(conversation.turns, input);
+    const before = conversation.turns;
+    const { state, effects } = reduce(before, input);
     conversation.turns = state;
     for (const effect of effects) this.run(conversation, effect);
+    if (!isIdle(before) && isIdle(state)) this.hooks.idle(conversation);
   }
 
   private run(conversation: Conversation, effect: Effect): void {
@@ -84,6 +88,7 @@ export class TurnRunner {
         conversation.prompts.delete(effect.key);
         if (effect.outcome.kind === "ended" && effect.outcome.stopReason !== "cancelled")
           conversation.deaths = 0;
+        conversation.grown = true;
         pending?.settle(effect.outcome);
         return;
       }

@@ -298,6 +298,8 @@ function sessionUpdated(state: TranslateState, payload: Obj): Update[] {
   ) {
     updates.push(...usage(state, obj(payload.usage)));
   }
+  const compacted = num(payload.truePostCompactTokenCount) ?? num(payload.postCompactTokenCount);
+  if (compacted !== undefined) updates.push(...contextUsage(state, compacted, undefined));
   const mode = text(payload.mode);
   if (mode !== undefined && payload.previousMode !== undefined) updates.push({ kind: "mode", mode });
   return updates;

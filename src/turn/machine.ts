@@ -26,6 +26,7 @@ interface Turn {
   readonly foregroundExecutionId: string | undefined;
   readonly notification: boolean;
   readonly goal: boolean;
+  readonly compaction: boolean;
 }
 
 /** The prompt that was sent and not yet settled. */
@@ -52,6 +53,8 @@ export interface TurnState {
   readonly lockHeld: boolean;
   /** The running turn is to be stopped; `sent` once the backend was told. */
   readonly stopping: { readonly sent: boolean; readonly inputId: string | undefined } | undefined;
+  /** A compaction: wanted by this bridge, or seen to hold the lock. Prompts wait for it. */
+  readonly compacting: "asked" | "runs" | undefined;
   /** Turns whose end has been seen: a second end settles nothing. */
   readonly endedTurnId: string | undefined;
 }
@@ -64,6 +67,7 @@ export function newTurnState(idPrefix: string): TurnState {
     turn: undefined,
     lockHeld: false,
     stopping: undefined,
+    compacting: undefined,
     endedTurnId: undefined,
   };
 }
@@ -71,6 +75,12 @@ export function newTurnState(idPrefix: string): TurnState {
 /** True while a turn of any kind runs, or a prompt is on its way to one. */
 export function isRunning(state: TurnState): boolean {
   return state.turn !== undefined || state.active !== undefined;
+}
+
+/** True where nothing runs, waits or holds the lock. */
+export function isIdle(state: TurnState): boolean {
+  const { waiting, lockHeld, stopping } = state;
+  return !isRunning(state) && waiting.length === 0 && !lockHeld && !stopping;
 }
 
 export function reduce(state: TurnState, input: Input): { state: TurnState; effects: readonly Effect[] } {
@@ -112,8 +122,14 @@ class Step {
         return this.steered(input.inputId, input.targetTurnId);
       case "turnEnded":
         return this.turnEnded(input);
+      case "compact":
+        if (isIdle(this.state)) this.set({ lockHeld: true, compacting: "asked" });
+        return;
+      case "compactAnswered":
+        if (this.state.compacting === "asked") this.set({ lockHeld: false, compacting: undefined });
+        return;
       case "lockTaken":
-        this.set({ lockHeld: true });
+        this.set({ lockHeld: true, ...(input.compaction ? { compacting: "runs" } : {}) });
         this.clear("quiet");
         return this.sendStop();
       case "lockFree":
@@ -158,7 +174,7 @@ class Step {
     }
     const first = this.state.waiting.length === 0;
     this.set({ waiting: [...this.state.waiting, key] });
-    if (this.state.turn?.notification) {
+    if (this.state.turn?.notification || this.state.compacting) {
       if (first) this.tell({ kind: "waiting" });
       return;
     }
@@ -167,7 +183,7 @@ class Step {
 
   /** Ends the running prompt as cancelled and asks the backend to stop its turn. */
   private preempt(): void {
-    const { active, turn, stopping } = this.state;
+    const { active, turn, stopping, compacting } = this.state;
     if (stopping) return;
     if (active) {
       this.settle(active.key, cancelled);
@@ -176,7 +192,7 @@ class Step {
       this.clear("retry");
       // Between two tries nothing of it runs.
       if (!active.retry) this.beginStop(active.inputId);
-    } else if (turn && !turn.notification) {
+    } else if (turn && !turn.notification && !compacting) {
       if (turn.goal) this.tell({ kind: "goalPaused" });
       this.beginStop(turn.inputId);
     }
@@ -191,8 +207,8 @@ class Step {
 
   /** A stop before the turn holds the lock is ignored by the backend, so it is kept until it can be heard. */
   private sendStop(): void {
-    const { stopping, lockHeld, turn } = this.state;
-    if (!stopping || stopping.sent || !lockHeld || turn?.notification) return;
+    const { stopping, lockHeld, turn, compacting } = this.state;
+    if (!stopping || stopping.sent || !lockHeld || turn?.notification || compacting) return;
     this.set({ stopping: { ...stopping, sent: true } });
     this.effects.push({ type: "timer", name: "stop", ms: STOP_ESCALATION_MS });
     this.effects.push({ type: "stop", foregroundExecutionId: turn?.foregroundExecutionId });
@@ -202,7 +218,12 @@ class Step {
     const { active, stopping } = this.state;
     if (active?.key !== key) {
       // Cancelled on its way and never taken: there is nothing to stop.
-      if (stopping?.inputId === this.inputId(key) && !this.state.turn) this.stopped();
+      const { turn } = this.state;
+      if (stopping?.inputId === this.inputId(key) && (!turn || turn.compaction)) this.stopped();
+      return;
+    }
+    if (busy && this.state.compacting) {
+      this.set({ active: undefined, waiting: [key, ...this.state.waiting] });
       return;
     }
     if (busy) {
@@ -214,7 +235,7 @@ class Step {
       }
     }
     this.settle(key, { kind: "lost", error });
-    this.set({ active: undefined, lockHeld: false });
+    this.set({ active: undefined, lockHeld: this.state.compacting !== undefined });
   }
 
   private started(turn: TurnStarted): void {
@@ -232,6 +253,7 @@ class Step {
         foregroundExecutionId: turn.foregroundExecutionId,
         notification: turn.notification,
         goal: turn.goal === true,
+        compaction: !ours && this.state.compacting !== undefined && !turn.notification,
       },
     });
     if (ours) this.set({ active: { ...active, turnId: turn.turnId } });
@@ -271,7 +293,7 @@ class Step {
     if (isActive) this.finish(active, input.end);
     if (isRunningTurn && turn.notification) {
       // A notification turn frees its lock with its end and says nothing more.
-      this.set({ lockHeld: false });
+      this.set({ lockHeld: this.state.compacting !== undefined });
       // It may have come between a stopped turn's end and the sign that its lock is free.
       if (stopping) this.effects.push({ type: "timer", name: "quiet", ms: QUIET_LOCK_MS });
       return;
@@ -299,7 +321,7 @@ class Step {
   private lockFree(failed: boolean): void {
     const { active, turn } = this.state;
     this.clear("quiet");
-    this.set({ lockHeld: false });
+    this.set({ lockHeld: false, compacting: undefined });
     if (turn && !turn.notification)
       this.set({ turn: undefined, endedTurnId: turn.turnId ?? this.state.endedTurnId });
     if (active?.accepted && !turn?.notification) {
@@ -343,7 +365,7 @@ class Step {
       this.lockFree(false);
     } else if (stopping) {
       this.effects.push({ type: "reset" });
-      this.set({ turn: undefined, lockHeld: false });
+      this.set({ turn: undefined, lockHeld: false, compacting: undefined });
       this.stopped();
     }
   }
@@ -361,7 +383,7 @@ class Step {
 
   private lost(error: Error): void {
     const { active, waiting } = this.state;
-    this.set({ active: undefined, turn: undefined, lockHeld: false });
+    this.set({ active: undefined, turn: undefined, lockHeld: false, compacting: undefined });
     this.clear("busy");
     this.clear("retry");
     this.clear("quiet");

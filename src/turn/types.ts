@@ -63,7 +63,12 @@ export type Input =
       readonly inputId?: string | undefined;
       readonly end: TurnEnd;
     }
-  | { readonly type: "lockTaken" }
+  /** `compaction`: its turn belongs to no prompt, and is waited for. */
+  | { readonly type: "lockTaken"; readonly compaction?: boolean }
+  /** A compaction is about to be asked for. */
+  | { readonly type: "compact" }
+  /** It was answered or refused; where none has begun by then, none will. */
+  | { readonly type: "compactAnswered" }
   /** `failed`: the backend said `prompt_failed`. */
   | { readonly type: "lockFree"; readonly failed: boolean }
   /** Cancels the running and all waiting prompts, or only the one named. */

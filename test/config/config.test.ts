@@ -30,6 +30,7 @@ describe("precedence", () => {
       language: "en",
       record: undefined,
       keepHappyEyeballs: false,
+      autoCompactThreshold: undefined,
       timeScale: 1,
       problems: [],
     });

@@ -380,3 +380,44 @@ describe("busy and loss", () => {
     );
   });
 });
+
+describe("a compaction", () => {
+  const compact: Input = { type: "compact" };
+  const answered: Input = { type: "compactAnswered" };
+  const compactStarted: Input = { type: "lockTaken", compaction: true };
+  const cancel: Input = { type: "cancel" };
+
+  test("B22 is waited for: prompts behind it are told once, never stop it, and run in order", () => {
+    const run = rules(compact, compactStarted, started("c", { own: true }), answered, prompt(1), prompt(2));
+    expect(run).toEqual(["running", "notice waiting"]);
+    const rest = [completed("c"), lockFree, accepted(1), started("a"), completed("a"), lockFree];
+    expect(
+      rules(compact, compactStarted, started("c"), prompt(1), prompt(2), ...rest).filter((line) =>
+        /send|stop|settle/.test(line),
+      ),
+    ).toEqual(["send 1 t-1", "settle 1 end_turn", "send 2 t-2"]);
+  });
+
+  test("B22 a prompt that met it on its way goes back to the head of the queue", () => {
+    const busy: Input = { type: "refused", key: 1, busy: true, error: new Error("busy") };
+    const run = rules(prompt(1), compactStarted, started("c", { own: true }), busy, completed("c"), lockFree);
+    expect(run.filter((line) => !/running|idle/.test(line))).toEqual(["send 1 t-1", "send 1 t-1"]);
+  });
+
+  test("B6 a cancel ends the prompts that wait and leaves it alone", () => {
+    const run = rules(compact, compactStarted, started("c"), prompt(1), cancel, completed("c"), lockFree);
+    expect(run.filter((line) => /send|stop|settle|reset/.test(line))).toEqual(["settle 1 cancelled"]);
+  });
+
+  test("B22 one that was refused, or was answered without having begun, holds up nothing", () => {
+    expect(rules(compact, prompt(1), answered)).toContain("send 1 t-1");
+    expect(rules(compact, prompt(1), { type: "lost", error: new Error("x") })).toContain("send 1 t-1");
+    // One that has begun is not over with the answer to the request.
+    expect(rules(compact, compactStarted, prompt(1), answered)).not.toContain("send 1 t-1");
+    expect(rules(compact, compactStarted, prompt(1), answered, lockFree)).toContain("send 1 t-1");
+  });
+
+  test("B22 is not asked for while anything runs or waits", () => {
+    expect(rules(prompt(1), compact, lockTaken, accepted(1), started("a"), prompt(2))).toContain("stop fg_a");
+  });
+});

@@ -24,6 +24,8 @@ class Judge {
   readonly armed = new Set<TimerName>();
   readonly trail: string[] = [];
   running = false;
+  /** Refused while the context was compacted: back at the head of the queue. */
+  readonly putBack = new Set<number>();
 
   /** @param hostile what comes may contradict itself, so that only what must hold in spite of it is judged. */
   constructor(private readonly hostile = false) {}
@@ -35,10 +37,12 @@ class Judge {
     if (input.type === "timer") this.armed.delete(input.name);
     const { state, effects } = reduce(before, input);
     this.state = state;
+    if (input.type === "refused" && input.busy && before.compacting && before.active?.key === input.key)
+      this.putBack.add(input.key);
     for (const effect of effects) this.effect(effect, input);
     const live = [...(state.active ? [state.active.key] : []), ...state.waiting];
     expect(new Set(live).size).toBe(live.length);
-    expect(state.waiting.length).toBeLessThanOrEqual(MAX_WAITING);
+    expect(state.waiting.length).toBeLessThanOrEqual(MAX_WAITING + this.putBack.size);
     for (const key of live) expect(this.settled.has(key)).toBe(false);
     // Every prompt is waiting, active or settled: none is lost between.
     expect(live.length + this.settled.size).toBe(this.asked.length);
@@ -55,7 +59,10 @@ class Judge {
         expect(this.settled.has(effect.key)).toBe(false);
         expect(this.state.active?.key).toBe(effect.key);
         expect(effect.inputId).toBe(`t-${effect.key}`);
-        if (this.sent.includes(effect.key)) {
+        if (this.putBack.delete(effect.key)) {
+          // It met a compaction, which is waited for.
+          expect(this.state.compacting).toBeUndefined();
+        } else if (this.sent.includes(effect.key)) {
           // Only a busy answer is sent again.
           expect(input).toEqual({ type: "timer", name: "busy" });
           return;
@@ -64,7 +71,7 @@ class Judge {
         expect(this.state.lockHeld).toBe(false);
         expect(this.state.stopping).toBeUndefined();
         // In the order in which they came.
-        expect(this.sent.every((key) => key < effect.key)).toBe(true);
+        expect(this.sent.every((key) => key <= effect.key)).toBe(true);
         this.sent.push(effect.key);
         return;
       }
@@ -114,7 +121,7 @@ describe("whatever comes", () => {
     const key = random.int(1, Math.max(1, judge.asked.length));
     const inputId = random.pick([undefined, `t-${key}`, "other"]);
     const turnId = random.pick(turnIds);
-    switch (random.int(0, 10)) {
+    switch (random.int(0, 11)) {
       case 0:
       case 1:
         return { type: "prompt", key: judge.asked.length + 1 };
@@ -153,13 +160,17 @@ describe("whatever comes", () => {
             : { kind: "failed", failure: { kind: "other", message: "no" } },
         };
       case 7:
-        return random.chance(0.5) ? { type: "lockTaken" } : { type: "lockFree", failed: random.chance(0.3) };
+        return random.chance(0.5)
+          ? { type: "lockTaken", compaction: random.chance(0.3) }
+          : { type: "lockFree", failed: random.chance(0.3) };
       case 8:
         return random.chance(0.7) ? { type: "cancel", key } : { type: "cancel" };
       case 9:
         return judge.armed.size > 0
           ? { type: "timer", name: random.pick([...judge.armed]) }
           : { type: "steered", inputId, targetTurnId: turnId };
+      case 10:
+        return random.chance(0.5) ? { type: "compact" } : { type: "compactAnswered" };
       default:
         return random.chance(0.2)
           ? { type: "lost", error: ERROR }
