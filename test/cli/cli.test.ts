@@ -212,6 +212,24 @@ describe("doctor", () => {
     for (const problem of problems) expect(problem.mend.length).toBeGreaterThan(10);
   });
 
+  test.skipIf(process.platform === "win32")("D5 prints the same lines into a terminal", async () => {
+    const { run, home } = machine();
+    const piped = (await run(["doctor"])).out;
+    let shown = "";
+    const child = Bun.spawn([FILE, "doctor"], {
+      env: { HOME: home, PATH: "/usr/bin:/bin", TERM: "xterm" },
+      terminal: {
+        cols: 60,
+        rows: 24,
+        data(_terminal, bytes) {
+          shown += new TextDecoder().decode(bytes);
+        },
+      },
+    });
+    await child.exited;
+    expect(Bun.stripANSI(shown).replaceAll("\r\n", "\n")).toBe(piped);
+  });
+
   test("D5 is content with a machine that has everything, and with the simulator", async () => {
     const { run, put } = machine();
     const bin = put("bin/zcode", fakeZCode("0.16.9"), 0o755);

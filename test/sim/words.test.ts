@@ -1,7 +1,7 @@
 /** What each word of a prompt does: text and tools. */
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Obj } from "../../src/sim/types.ts";
 import { inProcess, paramsOf, sessionId, tempDir, workspace } from "./driver.ts";
 import { result, tools, within } from "./within.ts";
@@ -126,17 +126,21 @@ describe("words with tools", () => {
       expect(progress.at(-1)).toMatchObject({ stdoutTail: "one\nthree\n", stdoutBytes: 10 });
     }));
 
-  test("long output is shortened and kept in a file", () =>
-    within(
+  test("long output is shortened and kept in a file, which without a store goes with the process", async () => {
+    let path = "";
+    await within(
       async (sim, id) => {
         await sim.prompt(id, "bash yes | head -c 100000");
         const end = result(sim);
         expect(end).toMatchObject({ truncated: true, display: { kind: "bash_output", truncated: true } });
-        expect(readFileSync(String(end.artifactPath), "utf8").length).toBeGreaterThan(99_000);
+        path = String(end.artifactPath);
+        expect(readFileSync(path, "utf8").length).toBeGreaterThan(99_000);
       },
       {},
       { mode: "yolo" },
-    ));
+    );
+    expect(existsSync(dirname(path))).toBe(false);
+  });
 
   test("P7: read, write and edit are real, and show their diff", () =>
     within(async (sim, id, dir) => {
