@@ -283,7 +283,10 @@ try {
   ok = stopReason === "end_turn" && missing.length === 0 && left.length === 0;
   if (missing.length > 0) console.error(red(`Not shown: ${missing.join(", ")}.`));
   if (left.length > 0) console.error(red(`Left behind: ${left.join(", ")}.`));
-  if (denied.length > 0) block(yellow(`Not shown, because you said no: ${denied.join(", ")}.`));
+  if (denied.length > 0)
+    block(
+      yellow(`Not shown, because you said no: ${denied.join(", ")}. The to-do list is played all the same.`),
+    );
   if (ok) block(`\n${green("That is what your editor gets.")} How to set it up is in README.md.`);
 } catch (error) {
   console.error(red(`\nThe turn failed: ${error instanceof Error ? error.message : String(error)}`));
