@@ -25,8 +25,8 @@ const SCALE = "10";
 /** How often memory is looked at; each time the bridge first comes to rest for `REST_MS`. */
 const LOOKS = 20;
 const REST_MS = 1_000;
-/** A single look says where between two collections it fell, 5 MiB up or down; the median of so many does not. */
-const JUDGED = 4;
+/** A look says where between two collections it fell, 10 MiB up or down; the least of so many is what is really held. */
+const JUDGED = 5;
 
 export interface SoakReport {
   readonly seed: number;
@@ -36,7 +36,7 @@ export interface SoakReport {
   readonly seconds: number;
   /** The bridge's PSS in MiB, by turns done; empty where it cannot be read. */
   readonly pss: readonly { readonly turns: number; readonly mib: number }[];
-  /** MiB from the first fifth to the end, each a median of some looks; NaN where memory was not looked at. */
+  /** MiB from the first fifth to the end, each the least of some looks; NaN where memory was not looked at. */
   readonly grown: number;
   /** What was not as it must be, at most a few. */
   readonly faults: readonly string[];
@@ -52,9 +52,8 @@ function pssOf(pid: number): number | undefined {
   }
 }
 
-function median(looks: readonly { readonly mib: number }[]): number {
-  const sorted = looks.map((look) => look.mib).toSorted((a, b) => a - b);
-  return sorted[sorted.length >> 1] ?? Number.NaN;
+function least(looks: readonly { readonly mib: number }[]): number {
+  return looks.length === 0 ? Number.NaN : Math.min(...looks.map((look) => look.mib));
 }
 
 /** Counts answers, and drops every frame once it was counted: the client must not grow either. */
@@ -207,8 +206,8 @@ export async function soak(turns: number, seed: number, memory: boolean): Promis
   const code = await agent.close();
   if (code !== 0) answers.fault(`the bridge ended with ${code}`);
   answers.end();
-  const early = median(pss.filter((look) => look.turns >= turns / 5).slice(0, JUDGED));
-  const late = median(pss.slice(-JUDGED));
+  const early = least(pss.filter((look) => look.turns >= turns / 5).slice(0, JUDGED));
+  const late = least(pss.slice(-JUDGED));
   if (late > early + GROWTH_MIB)
     answers.fault(`PSS grew from ${early.toFixed(1)} to ${late.toFixed(1)} MiB, by more than ${GROWTH_MIB}`);
   return {
