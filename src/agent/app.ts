@@ -10,7 +10,7 @@ import type { Clients } from "../clients/clients.ts";
 import { errors } from "../errors/index.ts";
 import { type Language, t } from "../locale/index.ts";
 import type { Clock } from "../platform/clock.ts";
-import { isObj, list, type Obj, obj, str } from "../platform/json.ts";
+import { isObj, list, num, type Obj, obj, str } from "../platform/json.ts";
 import type { Log } from "../platform/log.ts";
 import type { Conversation } from "../session/conversation.ts";
 import type { Sessions } from "../session/sessions.ts";
@@ -70,10 +70,15 @@ export function connectAgent(send: (message: string) => void, deps: AgentDeps): 
       connection.client.request(method, params, { cancellationSignal: signal, stopWaitingOnCancel: true }),
   });
   const surface = new Surface(client, deps);
-  const lane = new PromptLane(client, surface, (id, message) => {
-    send(message);
-    deps.onFrame("out", "answer session/prompt", id, "", message.length);
-  });
+  const lane = new PromptLane(
+    client,
+    surface,
+    (id, message) => {
+      send(message);
+      deps.onFrame("out", "answer session/prompt", id, "", message.length);
+    },
+    (message) => input.enqueue(message),
+  );
   const note = (direction: "in" | "out", sent: unknown, size: number) => {
     const message = obj(sent);
     const id = typeof message.id === "number" ? message.id : str(message.id);
@@ -93,7 +98,7 @@ export function connectAgent(send: (message: string) => void, deps: AgentDeps): 
   });
   const connection = agentApp(surface).connect(
     sdkStream(readable, (message) => {
-      const line = JSON.stringify(message);
+      const line = serialised(message);
       send(line);
       note("out", message, line.length);
       if (behind && !("method" in message) && "id" in message && message.id === behind.initialize) {
@@ -133,6 +138,21 @@ export function connectAgent(send: (message: string) => void, deps: AgentDeps): 
     },
     closed: connection.closed.then(() => deps.clients.remove(client)),
   };
+}
+
+/** A message as a line. What the SDK echoes of a hostile request may be nested deeper than can be written again. */
+function serialised(message: AnyMessage): string {
+  try {
+    return JSON.stringify(message);
+  } catch (error) {
+    if ("method" in message || !("id" in message)) throw error;
+    const { code, message: words } = obj(obj(message).error);
+    return JSON.stringify({
+      jsonrpc: "2.0",
+      id: message.id,
+      error: { code: num(code) ?? -32603, message: str(words) ?? "Internal error" },
+    });
+  }
 }
 
 function agentApp(surface: Surface): AgentApp {
@@ -292,7 +312,8 @@ class Surface {
     const sessions = await this.deps.sessions.list(root);
     return {
       sessions: sessions.map(({ sessionId, cwd, title, updatedAt }) => ({
-        sessionId,
+        // A client that has it open already is given the id that it knows.
+        sessionId: this.client.knownId(this.deps.sessions.registry.ofBackend(sessionId)?.id) ?? sessionId,
         cwd,
         ...(title === "" ? {} : { title }),
         ...(updatedAt > 0 && updatedAt <= LATEST_DATE
@@ -317,6 +338,8 @@ class Surface {
     const conversation = this.known(params);
     const left: LeftOut[] = [];
     const content = promptContent(params.prompt, (each) => left.push(each));
+    // What follows goes to the thread that asked, where a client has one conversation open under two ids.
+    this.client.knowAs(conversation.id, str(params.sessionId) ?? conversation.id, true);
     const { key, outcome } = this.deps.sessions.prompt(conversation, content);
     cancellable(() => this.deps.sessions.cancel(conversation, key));
     for (const { name, why } of left)

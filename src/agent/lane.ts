@@ -19,22 +19,31 @@ export interface LaneHandlers {
   cancel(params: Obj): void;
 }
 
+interface Held {
+  readonly session: string;
+  readonly params: Obj;
+  /** There where it is the SDK's, and came behind a prompt that waits. */
+  readonly behind?: AnyMessage;
+}
+
 export class PromptLane {
   /** Requests that the SDK has and has not answered, with the session that each names. */
   private readonly withSdk = new Map<Id, string | undefined>();
   private idleWaiters: (() => void)[] = [];
-  /** Prompts that wait for the SDK's answers, by request id, in their order. */
-  private readonly held = new Map<Id, Obj>();
+  /** Prompts that wait for the SDK's answers, and what came behind them, by request id, in their order. */
+  private readonly held = new Map<Id, Held>();
   /** What cancels each prompt that is being answered. */
   private readonly open = new Map<Id, () => void>();
 
   /**
    * @param send sends the serialised answer of a request to the client.
+   * @param forward gives a message to the SDK that had to wait.
    */
   constructor(
     private readonly client: Client,
     private readonly handlers: LaneHandlers,
     private readonly send: (id: Id, message: string) => void,
+    private readonly forward: (message: AnyMessage) => void,
   ) {}
 
   /** @returns true where the message was taken; false where it is the SDK's. */
@@ -46,7 +55,7 @@ export class PromptLane {
     const params = isObj(message.params) ? message.params : undefined;
     if (method === "$/cancel_request" && params) {
       const cancelled = requestId(params.requestId) ?? "";
-      if (this.held.has(cancelled)) {
+      if (this.held.get(cancelled)?.behind === undefined && this.held.has(cancelled)) {
         this.drop(cancelled);
         return true;
       }
@@ -56,15 +65,20 @@ export class PromptLane {
     }
     if (this.client.initialized && params && typeof params.sessionId === "string") {
       if (method === "session/cancel" && !("id" in message)) {
-        for (const [waiting, { sessionId }] of this.held)
-          if (sessionId === params.sessionId) this.drop(waiting);
+        for (const [waiting, { session, behind }] of this.held)
+          if (session === params.sessionId && behind === undefined) this.drop(waiting);
         this.handlers.cancel(params);
         return true;
       }
       const known = id !== undefined && (this.open.has(id) || this.held.has(id));
       if (method === "session/prompt" && id !== undefined && !known && isPrompt(params)) {
-        if (this.isAhead(params.sessionId)) this.held.set(id, params);
+        if (this.isAhead(params.sessionId)) this.held.set(id, { session: params.sessionId, params });
         else void this.run(id, params);
+        return true;
+      }
+      if (id !== undefined && !known && this.isHeld(params.sessionId)) {
+        // A close, say, must not overtake the prompts that came before it.
+        this.held.set(id, { session: params.sessionId, params, behind: sent });
         return true;
       }
     }
@@ -79,13 +93,13 @@ export class PromptLane {
     const session = this.withSdk.get(id);
     this.withSdk.delete(id);
     if (session !== undefined && !this.isAhead(session)) this.release(session);
-    if (this.withSdk.size > 0) return;
+    if (this.withSdk.size > 0 || this.held.size > 0) return;
     for (const wake of this.idleWaiters.splice(0)) wake();
   }
 
   /** Resolves when the SDK has answered every request that it was given. */
   answered(): Promise<void> {
-    if (this.withSdk.size === 0) return Promise.resolve();
+    if (this.withSdk.size === 0 && this.held.size === 0) return Promise.resolve();
     return new Promise((resolve) => this.idleWaiters.push(resolve));
   }
 
@@ -95,12 +109,23 @@ export class PromptLane {
     return false;
   }
 
-  /** Hands on the prompts of a session that waited. */
-  private release(session: unknown): void {
-    for (const [id, params] of this.held) {
-      if (params.sessionId !== session) continue;
+  private isHeld(session: string): boolean {
+    for (const waiting of this.held.values()) if (waiting.session === session) return true;
+    return false;
+  }
+
+  /** Hands on what waited of a session, up to the next thing that is the SDK's to answer. */
+  private release(session: string): void {
+    for (const [id, { session: of, params, behind }] of this.held) {
+      if (of !== session) continue;
       this.held.delete(id);
-      void this.run(id, params);
+      if (behind === undefined) {
+        void this.run(id, params);
+        continue;
+      }
+      this.withSdk.set(id, session);
+      this.forward(behind);
+      return;
     }
   }
 

@@ -16,3 +16,5 @@ export const OLDEST_VERSION = "0.14.8";
 export const RESTART_MS: readonly number[] = [0, 1_000, 2_000, 5_000, 15_000, 30_000];
 /** A process that lived this long since the last death starts the count anew. */
 export const QUIET_RESET_MS = 5 * 60_000;
+/** How long a process that has closed its output may take to end by itself; milliseconds of real time. */
+export const SILENT_PROCESS_MS = 500;

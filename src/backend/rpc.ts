@@ -120,14 +120,17 @@ export class Rpc {
     this.send({ id, error: { code, message } }, "error", id, "");
   }
 
-  /** One line from the server. */
-  receive(line: string): void {
+  /**
+   * One line from the server.
+   * @returns true where it answered a request of ours, whose sender has not gone on yet.
+   */
+  receive(line: string): boolean {
     let frame: unknown;
     try {
       frame = JSON.parse(line);
     } catch {
       this.hooks.onBadLine("not JSON", line.length);
-      return;
+      return false;
     }
     this.hooks.onLine?.("in", line);
     if (!isObj(frame)) {
@@ -135,7 +138,7 @@ export class Rpc {
         Array.isArray(frame) ? "an array" : `a bare ${frame === null ? "null" : typeof frame}`,
         line.length,
       );
-      return;
+      return false;
     }
     const method = str(frame.method);
     const id = frameId(frame.id);
@@ -144,13 +147,13 @@ export class Rpc {
       this.hooks.onFrame?.("in", str(params.type) ?? method, id, str(params.sessionId) ?? "", line.length);
       if (id === undefined) this.hooks.onNotification(method, params);
       else this.hooks.onRequest({ id, method, params });
-      return;
+      return false;
     }
     if (id === undefined) {
       this.hooks.onBadLine("neither a request nor an answer", line.length);
-      return;
+      return false;
     }
-    this.settle(id, frame, line.length);
+    return this.settle(id, frame, line.length);
   }
 
   /** Rejects all that waits; nothing is sent any more. */
@@ -170,25 +173,28 @@ export class Rpc {
     return this.pending.size;
   }
 
-  private settle(id: FrameId, frame: Obj, size: number): void {
+  private settle(id: FrameId, frame: Obj, size: number): boolean {
     // Newer builds echo our integer; a build that turned it into a string is still the same request.
     const key = this.pending.has(id) ? id : typeof id === "string" ? Number(id) : id;
     const entry = this.pending.get(key);
     this.hooks.onFrame?.("in", entry ? `answer ${entry.method}` : "answer", id, "", size);
     if (!entry) {
       this.hooks.onBadLine("an answer to nothing", size);
-      return;
+      return false;
     }
     this.pending.delete(key);
     entry.cancel();
-    if (isObj(frame.error)) {
-      const error = frame.error;
+    // Whatever stands in an error's place is one; an answer of nothing at all is none either.
+    const failed = (frame.error !== undefined && frame.error !== null) || frame.result === undefined;
+    if (failed) {
+      const error = isObj(frame.error) ? frame.error : { message: str(frame.error) };
       entry.reject(
         new RpcError(entry.method, num(error.code) ?? CODE.internal, str(error.message) ?? "", error.data),
       );
     } else {
       entry.resolve(frame.result);
     }
+    return true;
   }
 
   private send(frame: Obj, what: string, id: FrameId, session: string): void {

@@ -3,11 +3,12 @@
  * belongs to a process (ids, probed era, dropped keys) lives and dies with this object.
  */
 
-import type { Clock } from "../platform/clock.ts";
+import { type Clock, sleep } from "../platform/clock.ts";
 import { LineSplitter } from "../platform/lines.ts";
+import { MaskedTail } from "../platform/mask.ts";
 import type { ByteSink } from "../platform/writer.ts";
 import { LineWriter } from "../platform/writer.ts";
-import { STDERR_TAIL_CHARS } from "./limits.ts";
+import { SILENT_PROCESS_MS, STDERR_TAIL_CHARS } from "./limits.ts";
 import { Rpc, type RpcHooks } from "./rpc.ts";
 
 export interface ServerExit {
@@ -31,14 +32,14 @@ export class AppServer {
   /** Keys that this build refused, by method: they are not sent again. */
   readonly refusedKeys = new Map<string, Set<string>>();
   private readonly writer: LineWriter;
-  private tail = "";
+  private readonly tail = new MaskedTail(STDERR_TAIL_CHARS);
   private gone: ServerExit | undefined;
 
   /** @param onExit told once, after the last frame that the process wrote. */
   constructor(
     readonly process: ServerProcess,
     hooks: RpcHooks,
-    clock: Clock,
+    private readonly clock: Clock,
     onExit: (exit: ServerExit) => void,
   ) {
     // A broken pipe is not an error of its own: the exit that follows is.
@@ -60,9 +61,9 @@ export class AppServer {
     return this.gone === undefined;
   }
 
-  /** The last lines that the process wrote to stderr. */
+  /** The last lines that the process wrote to stderr, without secrets. */
   get stderrTail(): string {
-    return this.tail;
+    return this.tail.text;
   }
 
   /** Bytes that the process has not read yet. */
@@ -78,19 +79,39 @@ export class AppServer {
   private async readFrames(stream: ReadableStream<Uint8Array>, hooks: RpcHooks): Promise<void> {
     const lines = new LineSplitter((bytes) => hooks.onBadLine("longer than any frame", bytes));
     try {
-      for await (const chunk of stream) for (const line of lines.push(chunk)) this.rpc.receive(line);
+      for await (const chunk of stream) {
+        for (const line of lines.push(chunk)) {
+          // What waited for an answer goes on before the next frame is looked at, however the bytes were cut.
+          if (this.receive(line, hooks)) await this.settled();
+        }
+      }
     } catch {
-      // The pipe broke; the exit tells.
+      // The pipe broke; what follows tells.
     }
-    for (const line of lines.end()) this.rpc.receive(line);
+    for (const line of lines.end()) if (this.receive(line, hooks)) await this.settled();
+    // A process that says nothing any more is of no use, even where it lives.
+    await Promise.race([this.process.exited, sleep(this.clock, SILENT_PROCESS_MS)]);
+    if (this.gone === undefined) await this.process.kill();
+  }
+
+  /** One line. A frame that cannot be dealt with is one frame lost, never the rest of them. */
+  private receive(line: string, hooks: RpcHooks): boolean {
+    try {
+      return this.rpc.receive(line);
+    } catch (error) {
+      hooks.onBadLine(`one that failed (${error instanceof Error ? error.name : typeof error})`, line.length);
+      return false;
+    }
+  }
+
+  private settled(): Promise<void> {
+    return new Promise((resolve) => setImmediate(resolve));
   }
 
   private async readTail(stream: ReadableStream<Uint8Array>): Promise<void> {
     const decoder = new TextDecoder();
     try {
-      for await (const chunk of stream) {
-        this.tail = (this.tail + decoder.decode(chunk, { stream: true })).slice(-STDERR_TAIL_CHARS);
-      }
+      for await (const chunk of stream) this.tail.push(decoder.decode(chunk, { stream: true }));
     } catch {
       // As above.
     }

@@ -40,9 +40,15 @@ export class Client {
     return this.ids.get(conversationId) ?? conversationId;
   }
 
+  /** The id under which this client has named a conversation; undefined where it never did. */
+  knownId(conversationId: string | undefined): string | undefined {
+    return conversationId === undefined ? undefined : this.ids.get(conversationId);
+  }
+
   /** The client names a conversation by `id`; the first name stays where `again` is not set. */
   knowAs(conversationId: string, id: string, again: boolean): void {
-    if (!again && this.ids.has(conversationId)) return;
+    const known = this.ids.get(conversationId);
+    if (known === id || (!again && known !== undefined)) return;
     this.ids.set(conversationId, id);
     this.heads.delete(conversationId);
   }

@@ -96,12 +96,19 @@ export class Permissions {
     return this.open.size;
   }
 
-  /** A repeat has the same `requestId`; without one a frame is a question of its own. */
+  /**
+   * A repeat has the same `requestId` and asks the same of the same call: what differs in any of these was never
+   * answered. Without an id a frame is a question of its own.
+   */
   private keyOf(request: ServerRequest): string {
     const { params } = request;
     const requestId = text(params.requestId);
     const own = requestId === undefined ? `frame ${request.id}` : `request ${requestId}`;
-    return `${this.deps.generation()} ${text(params.sessionId) ?? ""} ${own}`;
+    const { toolCallId, toolName, input } = params;
+    const asked = new Bun.CryptoHasher("sha256")
+      .update(JSON.stringify([toolCallId, toolName, input]))
+      .digest("hex");
+    return `${this.deps.generation()} ${text(params.sessionId) ?? ""} ${own} ${asked}`;
   }
 
   private prepare(key: string, conversation: Conversation, params: Obj, reply: Reply): Question {
@@ -208,7 +215,8 @@ function readOptions(value: unknown, language: Language): Option[] {
     .filter(isObj)
     .map((entry, index): Option => {
       const wanted = text(entry.optionId);
-      const optionId = wanted !== undefined && !taken.has(wanted) ? wanted : `option_${index}`;
+      let optionId = wanted ?? `option_${index}`;
+      while (taken.has(optionId)) optionId += "_";
       taken.add(optionId);
       const kind = kindOf(str(entry.kind));
       const allow = kind === "allow_once" || kind === "allow_always";

@@ -14,3 +14,7 @@ export const LOOK_DEADLINE_MS = 10_000;
 export const HISTORY_DEADLINE_MS = 10_000;
 /** The longest title that is made of a prompt, in characters. */
 export const TITLE_CHARS = 80;
+/** How often a session is brought up again that the backend drops before it is used. */
+export const BRING_UP_TRIES = 5;
+/** More events than this are never missing at once: a number beyond is no place in the order. */
+export const MAX_HOLE = 100_000;

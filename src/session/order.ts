@@ -4,6 +4,7 @@
  */
 
 import type { Obj } from "../platform/json.ts";
+import { MAX_HOLE } from "./limits.ts";
 
 interface Held {
   readonly seq: number;
@@ -37,7 +38,7 @@ export class EventOrder {
    * @returns the events whose turn it is now, in order.
    */
   accept(seq: number | undefined, params: Obj): Obj[] {
-    if (seq === undefined) return [params];
+    if (seq === undefined || !Number.isSafeInteger(seq) || seq > this.last + MAX_HOLE) return [params];
     if (seq <= this.last || this.held.some((entry) => entry.seq === seq)) return [];
     if (!this.open && (seq === this.last + 1 || this.sparse || this.last === 0)) {
       this.last = seq;
@@ -65,7 +66,12 @@ export class EventOrder {
     if (!this.open || hole !== this.hole) return [];
     const wanted = this.last + 1;
     for (const event of events) {
-      if (event.seq <= this.last || this.held.some((entry) => entry.seq === event.seq)) continue;
+      if (
+        event.seq <= this.last ||
+        event.seq > this.last + MAX_HOLE ||
+        this.held.some((entry) => entry.seq === event.seq)
+      )
+        continue;
       this.held.push(event);
     }
     this.held.sort((a, b) => a.seq - b.seq);

@@ -11,6 +11,7 @@ import type { AliasStore } from "../store/aliases.ts";
 import { contextUsage, planUpdate } from "../translate/events.ts";
 import type { Update } from "../translate/updates.ts";
 import type { Conversation } from "./conversation.ts";
+import { BRING_UP_TRIES } from "./limits.ts";
 import type { Registry } from "./registry.ts";
 import type { ModelRef } from "./settings.ts";
 
@@ -43,6 +44,12 @@ export interface ResidenceDeps {
 }
 
 export class Residence {
+  /**
+   * The backend keeps a few sessions at a time and drops the idle ones, so what is brought up is used before another
+   * may push it out: one at a time. It answers requests in order anyway.
+   */
+  private gate: Promise<unknown> = Promise.resolve();
+
   constructor(
     private readonly deps: ResidenceDeps,
     private readonly registry: Registry,
@@ -51,8 +58,11 @@ export class Residence {
 
   /** True where the session can be used as it is. */
   holds(conversation: Conversation): boolean {
-    const { residentIn, opening } = conversation;
-    return opening === undefined && residentIn !== 0 && residentIn === this.deps.backend.generation;
+    return conversation.opening === undefined && this.isResident(conversation);
+  }
+
+  private isResident({ residentIn }: Conversation): boolean {
+    return residentIn !== 0 && residentIn === this.deps.backend.generation;
   }
 
   /**
@@ -63,7 +73,9 @@ export class Residence {
   of(conversation: Conversation): Promise<Obj | undefined> {
     if (conversation.opening) return conversation.opening;
     if (this.holds(conversation)) return Promise.resolve(undefined);
-    const opening = this.bringUp(conversation).finally(() => {
+    const opening = this.alone(async () =>
+      this.isResident(conversation) ? undefined : this.bringUp(conversation),
+    ).finally(() => {
       if (conversation.opening === opening) conversation.opening = undefined;
     });
     conversation.opening = opening;
@@ -75,7 +87,24 @@ export class Residence {
     return this.deps.aliases.put(id, { cwd, backendId, createdAt });
   }
 
-  private async bringUp(conversation: Conversation): Promise<Obj | undefined> {
+  private alone<T>(run: () => Promise<T>): Promise<T> {
+    const turn = this.gate.then(run);
+    this.gate = turn.catch(() => {});
+    return turn;
+  }
+
+  private async bringUp(conversation: Conversation): Promise<Obj> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.bringUpOnce(conversation);
+      } catch (error) {
+        // Pushed out between two requests: by another client of that process, or by turns that began meanwhile.
+        if (!isEvicted(error) || attempt >= BRING_UP_TRIES) throw error;
+      }
+    }
+  }
+
+  private async bringUpOnce(conversation: Conversation): Promise<Obj> {
     await this.deps.backend.ready();
     const generation = this.deps.backend.generation;
     const before = conversation.backendId;
@@ -109,6 +138,9 @@ export class Residence {
     const snapshot = obj(await this.deps.backend.call("session/create", params, CREATE_OPTIONAL));
     const backendId = text(obj(snapshot.session).sessionId);
     if (backendId === undefined) throw errors.backendAnswered("session/create", "no session id");
+    const owner = this.registry.ofBackend(backendId);
+    if (owner !== undefined && owner !== conversation)
+      throw errors.backendAnswered("session/create", "a session that is another conversation's");
     if (!this.registry.owns(conversation)) {
       // Closed while it was being made: the session that nobody asked for any more goes as well.
       this.deps.backend.tell("session/close", { sessionId: backendId });
@@ -130,7 +162,7 @@ export class Residence {
     try {
       return obj(await this.deps.backend.call("session/resume", params, ["toolDenylist", "mcpServers"]));
     } catch (error) {
-      if (!(error instanceof RpcError) || error.code !== CODE.notResident) throw error;
+      if (!isEvicted(error)) throw error;
       // A session that was never prompted is not stored: a fresh one stands behind the same placeholder.
       if (conversation.prompted || conversation.id === backendId)
         throw errors.sessionUnknown(conversation.id);
@@ -184,7 +216,7 @@ export class Residence {
     this.hooks.settings(conversation, settingsOf(answer));
   }
 
-  /** A call on a resident session; an eviction is answered by one resume and one more try. */
+  /** A call on a resident session; an eviction is answered by a resume and one more try right behind it. */
   async call(
     conversation: Conversation,
     method: string,
@@ -194,12 +226,21 @@ export class Residence {
     try {
       return await this.deps.backend.call(method, params, optional);
     } catch (error) {
-      if (!(error instanceof RpcError) || error.code !== CODE.notResident) throw error;
+      if (!isEvicted(error)) throw error;
       conversation.residentIn = 0;
-      await this.of(conversation);
-      return this.deps.backend.call(method, { ...params, sessionId: conversation.backendId }, optional);
+      const again = () =>
+        this.deps.backend.call(method, { ...params, sessionId: conversation.backendId }, optional);
+      return this.alone(async () => {
+        // Another call may have brought it up while this one waited.
+        if (!this.isResident(conversation)) await this.bringUp(conversation);
+        return again();
+      });
     }
   }
+}
+
+function isEvicted(error: unknown): boolean {
+  return error instanceof RpcError && error.code === CODE.notResident;
 }
 
 function workspaceOf(cwd: string): Obj {

@@ -3,6 +3,7 @@
  * What a person sees leaves through `SessionSink`.
  */
 
+import { isAbsolute } from "node:path";
 import type { Backend } from "../backend/backend.ts";
 import { RpcError } from "../backend/rpc.ts";
 import { errors } from "../errors/index.ts";
@@ -256,7 +257,8 @@ export class Sessions {
       .flatMap((entry) => {
         const sessionId = text(entry.sessionId);
         const path = text(obj(entry.workspace).workspacePath) ?? cwd;
-        if (sessionId === undefined || path === undefined || num(entry.archivedAt) !== undefined) return [];
+        if (sessionId === undefined || path === undefined || !isAbsolute(path)) return [];
+        if (num(entry.archivedAt) !== undefined) return [];
         const updatedAt = num(entry.updatedAt) ?? num(entry.createdAt) ?? 0;
         return [{ sessionId, cwd: path, title: str(entry.title) ?? "", updatedAt }];
       })

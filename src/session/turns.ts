@@ -4,7 +4,9 @@
 
 import type { Backend } from "../backend/backend.ts";
 import { CODE, RpcError } from "../backend/rpc.ts";
+import { errors } from "../errors/index.ts";
 import type { Clock } from "../platform/clock.ts";
+import { obj } from "../platform/json.ts";
 import { closeOpenCards } from "../translate/events.ts";
 import type { Update } from "../translate/updates.ts";
 import { type Effect, type Input, isIdle, type Notice, type Outcome, reduce } from "../turn/machine.ts";
@@ -140,7 +142,8 @@ export class TurnRunner {
         pending.sent = true;
         this.hooks.sent(conversation, pending.prompt);
       }
-      await answer;
+      const { accepted } = obj(await answer);
+      if (accepted === false) throw errors.promptFailed("other", "The agent refused the prompt.");
       this.dispatch(conversation, { type: "accepted", key });
     } catch (error) {
       this.dispatch(conversation, { type: "refused", key, busy: isBusy(error), error: asError(error) });

@@ -20,3 +20,7 @@ export const LOOK_MS = 15_000;
 export const FROZEN_MS = 10 * 60_000;
 /** A silent turn that lives shows it to the client at least once a minute; looks are 15 s apart. */
 export const PROGRESS_MS = 45_000;
+/** Ends of turns that are remembered, so that one which is told again settles nothing. */
+export const REMEMBERED_ENDS = 16;
+/** How long a turn may take to begin whose end seemed to come before the answer to its send; milliseconds. */
+export const FREED_EARLY_MS = 5_000;

@@ -11,8 +11,10 @@ import {
   BUSY_BUDGET_MS,
   BUSY_NOTIFICATION_BUDGET_MS,
   BUSY_RETRY_MS,
+  FREED_EARLY_MS,
   MAX_WAITING,
   QUIET_LOCK_MS,
+  REMEMBERED_ENDS,
   RETRY_MS,
   STOP_ESCALATION_MS,
 } from "./limits.ts";
@@ -39,6 +41,8 @@ interface Active {
   readonly busyFor: number;
   /** Turns of it that failed for a passing reason. */
   readonly attempt: number;
+  /** A sign that its lock is free came before the answer to its send. */
+  readonly freed: "done" | "failed" | undefined;
   /** Its next try waits for its time, or for the lock. */
   readonly retry: "waits" | "due" | undefined;
 }
@@ -56,7 +60,7 @@ export interface TurnState {
   /** A compaction: wanted by this bridge, or seen to hold the lock. Prompts wait for it. */
   readonly compacting: "asked" | "runs" | undefined;
   /** Turns whose end has been seen: a second end settles nothing. */
-  readonly endedTurnId: string | undefined;
+  readonly ended: readonly string[];
 }
 
 export function newTurnState(idPrefix: string): TurnState {
@@ -68,7 +72,7 @@ export function newTurnState(idPrefix: string): TurnState {
     lockHeld: false,
     stopping: undefined,
     compacting: undefined,
-    endedTurnId: undefined,
+    ended: [],
   };
 }
 
@@ -105,9 +109,12 @@ class Step {
         return this.prompt(input.key);
       case "accepted":
         if (this.state.active?.key === input.key) {
-          this.set({ active: { ...this.state.active, accepted: true }, lockHeld: true });
+          const { active } = this.state;
+          this.set({ active: { ...active, accepted: true }, lockHeld: true });
           this.clear("busy");
           this.clear("quiet");
+          // Its end was told before its beginning. Where nothing of it comes now, nothing will.
+          if (active.freed) this.effects.push({ type: "timer", name: "quiet", ms: FREED_EARLY_MS });
         } else if (this.state.stopping && !this.state.stopping.sent) {
           // The prompt was cancelled on its way: the lock is about to be held for a turn that nobody wants.
           this.set({ lockHeld: true });
@@ -152,7 +159,7 @@ class Step {
     if (active?.retry === "due") {
       const inputId = `${this.inputId(active.key)}.${active.attempt}`;
       this.clear("quiet");
-      this.set({ active: { ...active, inputId, retry: undefined } });
+      this.set({ active: { ...active, inputId, freed: undefined, retry: undefined } });
       this.effects.push({ type: "send", key: active.key, inputId, attempt: active.attempt });
     }
     const [key, ...rest] = waiting;
@@ -162,7 +169,16 @@ class Step {
     this.clear("quiet");
     this.set({
       waiting: rest,
-      active: { key, inputId, accepted: false, turnId: undefined, busyFor: 0, attempt: 0, retry: undefined },
+      active: {
+        key,
+        inputId,
+        accepted: false,
+        turnId: undefined,
+        busyFor: 0,
+        attempt: 0,
+        freed: undefined,
+        retry: undefined,
+      },
     });
     this.effects.push({ type: "send", key, inputId, attempt: 0 });
   }
@@ -273,8 +289,8 @@ class Step {
   }
 
   private turnEnded(input: Extract<Input, { type: "turnEnded" }>): void {
-    const { active, turn, endedTurnId, stopping } = this.state;
-    if (input.turnId !== undefined && input.turnId === endedTurnId) return;
+    const { active, turn, ended, stopping } = this.state;
+    if (input.turnId !== undefined && ended.includes(input.turnId)) return;
     const isRunningTurn =
       turn !== undefined &&
       (input.turnId === undefined || turn.turnId === undefined || turn.turnId === input.turnId);
@@ -288,9 +304,10 @@ class Step {
             (input.inputId !== undefined
               ? input.inputId === active.inputId
               : turn === undefined && active.accepted)));
-    if (input.turnId !== undefined) this.set({ endedTurnId: input.turnId });
+    this.seenEnd(input.turnId);
     if (isRunningTurn) this.set({ turn: undefined });
     if (isActive) this.finish(active, input.end);
+    else if (!isRunningTurn) this.freedEarly(input.end.kind === "failed");
     if (isRunningTurn && turn.notification) {
       // A notification turn frees its lock with its end and says nothing more.
       this.set({ lockHeld: this.state.compacting !== undefined });
@@ -302,6 +319,17 @@ class Step {
       if (stopping) this.clear("stop");
       this.effects.push({ type: "timer", name: "quiet", ms: QUIET_LOCK_MS });
     }
+  }
+
+  /** What may be the end of a prompt whose send is not answered yet, and may be a late word of an earlier turn. */
+  private freedEarly(failed: boolean): void {
+    const { active } = this.state;
+    if (!active || active.accepted || active.retry || active.turnId !== undefined) return;
+    this.set({ active: { ...active, freed: failed ? "failed" : "done" } });
+  }
+
+  private seenEnd(turnId: string | undefined): void {
+    if (turnId !== undefined) this.set({ ended: [...this.state.ended.slice(1 - REMEMBERED_ENDS), turnId] });
   }
 
   /** The end of the active prompt's turn: its answer, or one more try. */
@@ -322,14 +350,17 @@ class Step {
     const { active, turn } = this.state;
     this.clear("quiet");
     this.set({ lockHeld: false, compacting: undefined });
-    if (turn && !turn.notification)
-      this.set({ turn: undefined, endedTurnId: turn.turnId ?? this.state.endedTurnId });
-    if (active?.accepted && !turn?.notification) {
+    if (turn && !turn.notification) {
+      this.seenEnd(turn.turnId);
+      this.set({ turn: undefined });
+    }
+    this.freedEarly(failed);
+    if ((active?.accepted || active?.turnId !== undefined) && !turn?.notification) {
       // The lock went without an end of our turn: nothing more can come of it.
       this.set({ active: undefined });
       this.settle(
         active.key,
-        failed
+        failed || active.freed === "failed"
           ? { kind: "failed", failure: { kind: "other", message: "The agent refused the prompt." } }
           : { kind: "ended", stopReason: "end_turn", usage: undefined },
       );

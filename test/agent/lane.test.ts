@@ -43,6 +43,7 @@ function lane(initialized = true) {
       cancel: (params) => heard.push(`cancel ${params.sessionId}`),
     },
     (_, message) => answers.push(JSON.parse(message) as Obj),
+    (message) => heard.push(`sdk ${(message as { method?: string }).method}`),
   );
   return { made, heard, answers, open };
 }
@@ -120,6 +121,21 @@ describe("what is taken", () => {
     expect(answers).toEqual(
       [2, 3].map((id) => ({ jsonrpc: "2.0", id, result: { stopReason: "cancelled" } })),
     );
+  });
+
+  test("A5 M9 what came behind a prompt that waits does not overtake it", async () => {
+    const { made, heard, answers } = lane();
+    expect(made.take(request(1, "session/load", { sessionId: "s" }))).toBe(false);
+    expect(made.take(prompt(2, "a"))).toBe(true);
+    expect(made.take(request(3, "session/close", { sessionId: "s" }))).toBe(true);
+    expect(made.take(prompt(4, "b"))).toBe(true);
+    expect(made.take(request(5, "session/list", {}))).toBe(false);
+    expect(heard).toEqual([]);
+    made.sent({ jsonrpc: "2.0", id: 1, result: {} } as unknown as AnyMessage);
+    expect(heard).toEqual(["prompt a", "sdk session/close"]);
+    made.sent({ jsonrpc: "2.0", id: 3, result: {} } as unknown as AnyMessage);
+    expect(heard).toEqual(["prompt a", "sdk session/close", "prompt b"]);
+    expect(answers).toEqual([]);
   });
 
   test("A5 an answer of the client to a question of ours is no request of its own", () => {

@@ -19,7 +19,7 @@ async function running(): Promise<{
   const test = testBridge();
   const client = test.client();
   await client.initialize();
-  const session = await client.newSession("/work");
+  const session = await client.newSession("/project");
   const server = await test.server(0);
   const probe = await server.take((frame) => frame.method === "runtime/capabilities");
   server.push({ id: probe.id, error: { code: -32601, message: "Method not found" } });

@@ -421,3 +421,46 @@ describe("a compaction", () => {
     expect(rules(prompt(1), compact, lockTaken, accepted(1), started("a"), prompt(2))).toContain("stop fg_a");
   });
 });
+
+describe("ends that come early, late or again", () => {
+  test("P9 the end of an earlier turn, told again later, settles nothing", () => {
+    const run = rules(
+      prompt(1),
+      accepted(1),
+      started("a"),
+      completed("a"),
+      lockFree,
+      started("n", { notification: true }),
+      completed("n"),
+      prompt(2),
+      accepted(2),
+      completed("a"),
+      completed("n"),
+    );
+    expect(run.filter((line) => line.startsWith("settle"))).toEqual(["settle 1 end_turn"]);
+  });
+
+  test("P9 B22 an end before the answer to the send is waited for a moment, and is the end where nothing begins", () => {
+    const quiet: Input = { type: "timer", name: "quiet" };
+    expect(rules(prompt(1), lockFree, accepted(1))).not.toContain("settle 1 end_turn");
+    expect(rules(prompt(1), lockFree, accepted(1), quiet)).toContain("settle 1 end_turn");
+    expect(rules(prompt(1), lockFailed, accepted(1), quiet)).toContain("settle 1 failed");
+    expect(rules(prompt(1), completed("x"), accepted(1), quiet)).toContain("settle 1 end_turn");
+    // It was a late word of an earlier turn: ours begins, and ends by itself.
+    expect(drive(prompt(1), lockFree, accepted(1), started("a"))).not.toContain("settle 1 end_turn");
+    expect(rules(prompt(1), lockFree, accepted(1), started("a"), completed("a"))).toContain(
+      "settle 1 end_turn",
+    );
+  });
+
+  test("B22 a lock that is free before the send was answered ends the turn that had begun", () => {
+    expect(rules(prompt(1), started("a", { inputId: "t-1" }), lockFree, accepted(1), prompt(2))).toEqual([
+      "running",
+      "send 1 t-1",
+      "idle",
+      "settle 1 end_turn",
+      "running",
+      "send 2 t-2",
+    ]);
+  });
+});
