@@ -52,6 +52,11 @@ export class Conversation {
   readonly timers = new Map<TimerName, Timer>();
   /** A turn that was given up: what it still says is dropped. */
   muted: string | undefined;
+  /** Turns of earlier residencies that were left running: what they still say is not of this one. */
+  readonly foreign = new Set<string>();
+  /** The last state revision of this residency and of the one before; undefined where none was told. */
+  revision: number | undefined;
+  formerRevision: number | undefined;
   /** The turn that compacts, or did last. */
   compaction: string | undefined;
   /** A prompt has ended since the context's size was last looked at. */

@@ -13,7 +13,7 @@ import type { Update } from "../translate/updates.ts";
 import { turnUsage } from "../translate/usage.ts";
 import type { TurnEnd } from "../turn/machine.ts";
 import type { Conversation } from "./conversation.ts";
-import { FILL_DEADLINE_MS } from "./limits.ts";
+import { FILL_DEADLINE_MS, REVISION_STEP } from "./limits.ts";
 import type { Registry } from "./registry.ts";
 import type { TurnRunner } from "./turns.ts";
 
@@ -41,7 +41,7 @@ export class Intake {
   /** One `session/event` of the backend. */
   event(params: Obj): void {
     const conversation = this.owner(params);
-    if (!conversation) return;
+    if (!conversation || isForeign(conversation, params)) return;
     const { order } = conversation;
     const known = order.missing;
     this.take(conversation, order.accept(num(params.seq), params));
@@ -65,7 +65,7 @@ export class Intake {
   /** Asks once for the events of a hole; those behind it wait no longer than the answer takes. */
   private async fill(conversation: Conversation, hole: number): Promise<void> {
     const { order, backendId } = conversation;
-    let events: { seq: number; params: Obj }[] = [];
+    let events: { seq: number; params: Obj }[] | undefined;
     try {
       const params = { sessionId: backendId, afterSeq: order.lastSeq };
       const answer = await this.deps.backend.call("session/events", params, [], {
@@ -144,7 +144,7 @@ export class Intake {
   /** One `state.updated`: the prompt lock, and settings wherever they were changed. */
   state(params: Obj): void {
     const conversation = this.owner(params);
-    if (!conversation) return;
+    if (!conversation || !isPresent(conversation, num(params.revision))) return;
     this.inTurn(conversation, () => {
       const reason = str(params.reason) ?? "";
       if (reason === "prompt_started" || reason === "compact_started") {
@@ -159,7 +159,7 @@ export class Intake {
   /** A `turn.terminal`, in either of the ways in which builds send it. */
   terminal(params: Obj): void {
     const conversation = this.owner(params);
-    if (!conversation) return;
+    if (!conversation || isForeign(conversation, params)) return;
     const resultType = params.status === "interrupted" ? "cancelled" : (str(params.resultType) ?? "success");
     const end: TurnEnd =
       params.status === "failed"
@@ -193,6 +193,27 @@ export class Intake {
     });
     if (conversation.turns.turn?.compaction) conversation.compaction = turnId;
   }
+}
+
+function isForeign(conversation: Conversation, params: Obj): boolean {
+  const turnId = text(params.turnId);
+  return turnId !== undefined && conversation.foreign.has(turnId);
+}
+
+/**
+ * True for a state of the present residency. Revisions count up within one; a state that continues those of the
+ * residency before, and not those of this one, is a late word of a session that was closed since.
+ */
+function isPresent(conversation: Conversation, revision: number | undefined): boolean {
+  const { revision: known, formerRevision: former } = conversation;
+  if (revision === undefined) return true;
+  if (known !== undefined && former !== undefined) {
+    const continuesThis = revision > known && revision <= known + REVISION_STEP;
+    const continuesFormer = revision > former && revision <= former + REVISION_STEP;
+    if (continuesFormer && !continuesThis) return false;
+  }
+  conversation.revision = Math.max(revision, known ?? revision);
+  return true;
 }
 
 /** Signs that the backend's prompt lock is free again. */

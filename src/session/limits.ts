@@ -18,3 +18,5 @@ export const TITLE_CHARS = 80;
 export const BRING_UP_TRIES = 5;
 /** More events than this are never missing at once: a number beyond is no place in the order. */
 export const MAX_HOLE = 100_000;
+/** How far one state revision may be from the last that was told. */
+export const REVISION_STEP = 4;

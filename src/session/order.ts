@@ -17,6 +17,8 @@ export class EventOrder {
   /** Counts the holes, so that an answer about one that has closed meanwhile is not taken for another's. */
   private hole = 0;
   private open = false;
+  /** The event behind the hole that was seen first. */
+  private opener = 0;
   /** This build leaves numbers out: a missing one is not worth asking for. */
   private sparse = false;
 
@@ -46,6 +48,7 @@ export class EventOrder {
     }
     if (!this.open) {
       this.open = true;
+      this.opener = seq;
       this.hole++;
     }
     this.held.push({ seq, params });
@@ -59,13 +62,18 @@ export class EventOrder {
   }
 
   /**
-   * What the backend has of the events after `lastSeq`; empty where it could not say.
+   * @param events what the backend has after `lastSeq` in this residency; undefined where it could not say. Its word is
+   * the last one: an event that opened the hole and that it does not know belongs to a residency that is over.
    * @returns the events whose turn it is now: with this answer nothing is waited for any longer.
    */
-  fill(hole: number, events: readonly { seq: number; params: Obj }[]): Obj[] {
+  fill(hole: number, events: readonly Held[] | undefined): Obj[] {
     if (!this.open || hole !== this.hole) return [];
+    if (events) {
+      const listed = new Set(events.map((event) => event.seq));
+      this.held = this.held.filter(({ seq }) => seq !== this.opener || listed.has(seq));
+    }
     const wanted = this.last + 1;
-    for (const event of events) {
+    for (const event of events ?? []) {
       if (
         event.seq <= this.last ||
         event.seq > this.last + MAX_HOLE ||
@@ -75,7 +83,7 @@ export class EventOrder {
       this.held.push(event);
     }
     this.held.sort((a, b) => a.seq - b.seq);
-    this.sparse = this.held[0]?.seq !== wanted;
+    this.sparse = this.held.length > 0 && this.held[0]?.seq !== wanted;
     return this.drain(true);
   }
 

@@ -114,6 +114,8 @@ export class Residence {
     conversation.residentIn = generation;
     conversation.residency++;
     conversation.behind.length = 0;
+    conversation.formerRevision = conversation.revision;
+    conversation.revision = num(obj(snapshot.runtime).stateRevision);
     conversation.order.reset(num(obj(snapshot.runtime).eventSeq) ?? 0);
     this.takeSnapshot(conversation, snapshot);
     this.hooks[fresh ? "created" : "resumed"](conversation, obj(snapshot.session));

@@ -79,6 +79,7 @@ export class TurnRunner {
       case "abandon":
         return this.hooks.dropQuestions(conversation);
       case "reset": {
+        if (effect.turnId !== undefined) conversation.foreign.add(effect.turnId);
         conversation.residentIn = 0;
         if (conversation.backendId !== undefined)
           this.deps.backend.tell("session/close", { sessionId: conversation.backendId });

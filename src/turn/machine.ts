@@ -395,7 +395,7 @@ class Step {
     } else if (name === "quiet") {
       this.lockFree(false);
     } else if (stopping) {
-      this.effects.push({ type: "reset" });
+      this.effects.push({ type: "reset", turnId: this.state.turn?.turnId });
       this.set({ turn: undefined, lockHeld: false, compacting: undefined });
       this.stopped();
     }

@@ -88,7 +88,7 @@ export type Effect =
   /** Nobody waits for the questions of the running turn any more. */
   | { readonly type: "abandon" }
   /** The last resort for a turn that does not stop: close the session, resume it at next use. */
-  | { readonly type: "reset" }
+  | { readonly type: "reset"; readonly turnId: string | undefined }
   | { readonly type: "settle"; readonly key: number; readonly outcome: Outcome }
   | { readonly type: "timer"; readonly name: TimerName; readonly ms: number }
   | { readonly type: "clearTimer"; readonly name: TimerName }

@@ -38,10 +38,26 @@ test("B5 a lost event is filled from the backend's log; what that does not have 
     ),
   ).toEqual([2, 3, 4, 5].map(event));
   order.accept(8, event(8));
-  expect(order.fill(order.missing!, [])).toEqual([event(8)]);
+  expect(order.fill(order.missing!, undefined)).toEqual([event(8)]);
   // A build that leaves numbers out is not asked again.
   expect(order.accept(11, event(11))).toEqual([event(11)]);
   expect(order.missing).toBeUndefined();
+});
+
+test("B5 an event that the backend's log of this residency does not know is of another, and moves nothing", () => {
+  const order = new EventOrder();
+  order.reset(4);
+  expect(order.accept(150, event(150))).toEqual([]);
+  expect(order.accept(5, event(5))).toEqual([event(5)]);
+  expect(order.fill(order.missing!, [{ seq: 5, params: event(5) }])).toEqual([]);
+  expect(order.missing).toBeUndefined();
+  expect(order.accept(6, event(6))).toEqual([event(6)]);
+  expect(order.accept(151, event(151))).toEqual([]);
+  expect(order.fill(order.missing!, [])).toEqual([]);
+  expect(order.accept(7, event(7))).toEqual([event(7)]);
+  // In a build that leaves numbers out the log has what came, and it is taken.
+  expect(order.accept(9, event(9))).toEqual([]);
+  expect(order.fill(order.missing!, [{ seq: 9, params: event(9) }])).toEqual([event(9)]);
 });
 
 test("B5 a new residency counts anew", () => {
