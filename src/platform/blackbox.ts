@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { writeAtomicSync } from "./atomic.ts";
 import type { Clock } from "./clock.ts";
 import { BLACKBOX_FRAMES } from "./limits.ts";
+import { lengthOf, safeName } from "./mask.ts";
 
 /** Seen from this process; without a name the other side is the backend. */
 export type Direction = "in" | "out" | "client in" | "client out";
@@ -38,8 +39,8 @@ export interface BlackBoxOptions {
   readonly clock: Clock;
 }
 
-/** Names longer than this are foreign nonsense; they are cut so that they hold no memory. */
-const NAME_CHARS = 80;
+/** Names longer than this are foreign nonsense; they are let go of at once, so that they hold no memory. */
+const NAME_CHARS = 100;
 
 export function createBlackBox(options: BlackBoxOptions): BlackBox {
   return new Ring(options, BLACKBOX_FRAMES);
@@ -86,12 +87,13 @@ class Ring implements BlackBox {
     const frames: unknown[] = [];
     for (let n = Math.max(0, this.count - this.capacity); n < this.count; n++) {
       const at = n % this.capacity;
+      const id = this.ids[at];
       frames.push([
         new Date(this.times[at]!).toISOString(),
         this.directions[at],
-        this.whats[at],
-        this.ids[at] ?? null,
-        this.sessions[at],
+        safeName(this.whats[at]!),
+        typeof id === "string" ? safeName(id) : (id ?? null),
+        safeName(this.sessions[at]!),
         this.sizes[at],
       ]);
     }
@@ -114,6 +116,7 @@ class Ring implements BlackBox {
   }
 }
 
+/** Names are looked at when they are written, which is seldom; a frame passes many times a second. */
 function short(name: string): string {
-  return name.length <= NAME_CHARS ? name : `${name.slice(0, NAME_CHARS)}…`;
+  return name.length <= NAME_CHARS ? name : lengthOf(name);
 }

@@ -16,7 +16,7 @@ import {
 import { join } from "node:path";
 import type { Clock } from "./clock.ts";
 import { LOG_FILES, LOG_LINE_CHARS, LOG_MAX_AGE_MS, LOG_MAX_BYTES } from "./limits.ts";
-import { maskSecrets } from "./mask.ts";
+import { maskedHead } from "./mask.ts";
 
 export { maskSecrets } from "./mask.ts";
 
@@ -76,7 +76,7 @@ class FileLog implements Log {
   write(level: Level, message: string): void {
     if (level === "info" && !this.debug) return;
     const time = new Date(this.options.clock.now()).toISOString();
-    const shown = maskSecrets(message.slice(0, LOG_LINE_CHARS)).replaceAll("\n", "\n  ");
+    const shown = maskedHead(message, LOG_LINE_CHARS).replaceAll("\n", "\n  ");
     const line = `${time} ${level} ${shown}\n`;
     if (this.debug) this.toStderr(line);
     if (level !== "info" && !this.broken) this.toFile(line);
