@@ -8,7 +8,7 @@ import { errors, ProductError } from "../errors/index.ts";
 import { type Clock, sleep } from "../platform/clock.ts";
 import { type Obj, str } from "../platform/json.ts";
 import type { Log } from "../platform/log.ts";
-import { maskSecrets } from "../platform/log.ts";
+import { maskSecrets, safeName } from "../platform/mask.ts";
 import type { Credentials } from "../store/providers.ts";
 import { accountSnapshot, type HeaderRefusal, headersFor } from "./account.ts";
 import {
@@ -18,7 +18,7 @@ import {
   RESTART_MS,
   STDERR_SHOWN_LINES,
 } from "./limits.ts";
-import { type Env, type Launch, type Located, printedVersion } from "./locate.ts";
+import type { Launch, Located, VersionOf } from "./locate.ts";
 import { CODE, LostError, type RequestOptions, RpcError, type RpcHooks, type ServerRequest } from "./rpc.ts";
 import { AppServer, type ServerExit, type ServerProcess } from "./server.ts";
 
@@ -46,8 +46,9 @@ export interface BackendDeps {
   /** The scaled clock of the rules. */
   readonly rules: Clock;
   readonly log: Log;
-  readonly env: Env;
-  locate(): Promise<Located>;
+  /** Finds the app-server; `ending` ends what it starts for that. */
+  locate(ending: AbortSignal): Promise<Located>;
+  readonly versionOf: VersionOf;
   spawn(launch: Launch): ServerProcess;
   credentials(): Credentials;
   /** Changes whenever a file behind `credentials` does. */
@@ -200,7 +201,7 @@ export class Backend {
 
   private async start(): Promise<AppServer> {
     await this.backOff();
-    const located = await this.deps.locate();
+    const located = await this.deps.locate(this.ending.signal);
     const launch = located.launch;
     if (!launch) throw errors.backendNotFound(located.looked);
     if (this.closed) throw errors.bridgeClosing();
@@ -259,7 +260,7 @@ export class Backend {
 
   /** @throws where the version is known and too old; an unknown one is tried. */
   private async requireVersion(launch: Launch): Promise<void> {
-    const version = await printedVersion(launch.versionArgv, this.deps.env, this.deps.clock);
+    const version = await this.deps.versionOf(launch.versionArgv, this.ending.signal);
     this.deps.log.write("info", `it calls itself ${version ?? "nothing that is a version"}`);
     if (version !== undefined && compareVersions(version, OLDEST_VERSION) < 0) {
       throw errors.backendTooOld(version, OLDEST_VERSION);
@@ -359,7 +360,7 @@ export class Backend {
       this.deps.log.once(
         `request:${request.method}`,
         "error",
-        `answering ${request.method} failed: ${errorName(error)}`,
+        `answering ${safeName(request.method)} failed: ${errorName(error)}`,
       );
       reply.error(CODE.internal, "the client could not answer");
     }
@@ -386,7 +387,7 @@ export class Backend {
         this.deps.log.once(
           `unserved:${request.method}`,
           "info",
-          `the app-server asked for ${request.method}, which is not served`,
+          `the app-server asked for ${safeName(request.method)}, which is not served`,
         );
         return reply.error(CODE.methodNotFound, `Method not found: ${request.method}`);
     }

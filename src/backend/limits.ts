@@ -4,6 +4,8 @@
 export const REQUEST_DEADLINE_MS = 120_000;
 /** `--version` prints one line without touching providers; a slower one counts as unknown. */
 export const VERSION_DEADLINE_MS = 5_000;
+/** How much of what it prints is looked through for one, in characters. */
+export const VERSION_CHARS = 16_384;
 /** The account push and the era probe: small answers from memory. */
 export const PROBE_DEADLINE_MS = 20_000;
 /** How much of the app-server's stderr is kept for an error a person sees, in characters. */

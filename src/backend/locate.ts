@@ -5,9 +5,7 @@
 
 import { accessSync, constants, existsSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { delimiter, dirname, extname, isAbsolute, join } from "node:path";
-import { type Clock, withDeadline } from "../platform/clock.ts";
 import { type Credentials, selectedProvider } from "../store/providers.ts";
-import { VERSION_DEADLINE_MS } from "./limits.ts";
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
@@ -29,8 +27,13 @@ export interface LocateInput {
   /** The words that start this very program. */
   readonly self: readonly string[];
   readonly credentials: Credentials;
-  readonly clock: Clock;
+  readonly versionOf: VersionOf;
+  /** Ends what is started on the way. */
+  readonly ending?: AbortSignal | undefined;
 }
+
+/** The first dotted version that a command prints, or undefined; `versionReader` makes one for real programs. */
+export type VersionOf = (argv: readonly string[], ending?: AbortSignal) => Promise<string | undefined>;
 
 export interface Launch {
   readonly argv: readonly string[];
@@ -126,8 +129,9 @@ function desktopEntries(input: LocateInput): string[] {
 
 async function findNode(input: LocateInput, looked: string[]): Promise<string | undefined> {
   for (const path of nodeCandidates(input)) {
+    if (input.ending?.aborted) break;
     if (!isFile(path)) continue;
-    const version = await printedVersion([path, "--version"], input.env, input.clock);
+    const version = await input.versionOf([path, "--version"], input.ending);
     const [major = 0, minor = 0] = (version ?? "").split(".").map(Number);
     if (major > OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor >= OLDEST_NODE[1])) return path;
     looked.push(`${path} (Node ${version ?? "unknown"}, needs ${OLDEST_NODE.join(".")})`);
@@ -157,36 +161,6 @@ function* nodeCandidates(input: LocateInput): Generator<string> {
   }
 }
 
-/** The first dotted version that a command prints, or undefined; never longer than its deadline. */
-export async function printedVersion(
-  argv: readonly string[],
-  env: Env,
-  clock: Clock,
-): Promise<string | undefined> {
-  if (argv.length === 0) return undefined;
-  try {
-    const child = Bun.spawn([...argv], {
-      env: { ...env },
-      stdin: "ignore",
-      stdout: "pipe",
-      stderr: "ignore",
-    });
-    try {
-      const output = await withDeadline(
-        clock,
-        VERSION_DEADLINE_MS,
-        "--version",
-        new Response(child.stdout).text(),
-      );
-      return /(\d+\.\d+\.\d+)/.exec(output)?.[1];
-    } finally {
-      child.kill("SIGKILL");
-    }
-  } catch {
-    return undefined;
-  }
-}
-
 function describe(
   input: LocateInput,
   entry: string,
@@ -213,20 +187,26 @@ function builtinTableNear(entry: string): string | undefined {
 }
 
 /**
- * The app-server's environment: the editor's, less what would mislead it and less every variable of ours, which
+ * What programs that we start get of our environment: no origin that would mislead them and no variable of ours, which
  * may hold a token that the commands of a model must not inherit.
  */
+export function handedOn(env: Env, but: (name: string) => boolean): Record<string, string> {
+  const kept: Record<string, string> = {};
+  for (const [name, value] of Object.entries(env)) {
+    if (value === undefined || name === "ZCODE_BASE_URL") continue;
+    if (name.startsWith("ZCODE_ACP_") && !but(name)) continue;
+    kept[name] = value;
+  }
+  return kept;
+}
+
+/** The app-server's environment: the editor's, and what it needs in it. */
 function launchEnv(
   input: LocateInput,
   source: Launch["source"],
   table: string | undefined,
 ): Record<string, string> {
-  const env: Record<string, string> = {};
-  for (const [name, value] of Object.entries(input.env)) {
-    if (value === undefined || name === "ZCODE_BASE_URL") continue;
-    if (name.startsWith("ZCODE_ACP_") && !name.startsWith("ZCODE_ACP_INTERNAL_")) continue;
-    env[name] = value;
-  }
+  const env = handedOn(input.env, (name) => name.startsWith("ZCODE_ACP_INTERNAL_"));
   const map = (to: string, ...from: string[]) => {
     const value = from.map((name) => input.env[name]).find((candidate) => candidate);
     if (!env[to] && value) env[to] = value;

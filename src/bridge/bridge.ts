@@ -5,7 +5,7 @@
 
 import { announceSettings, connectAgent } from "../agent/app.ts";
 import { Backend } from "../backend/backend.ts";
-import { type Launch, locateBackend } from "../backend/locate.ts";
+import { type Launch, locateBackend, type VersionOf } from "../backend/locate.ts";
 import type { ServerProcess } from "../backend/server.ts";
 import { Clients } from "../clients/clients.ts";
 import type { Config } from "../config/index.ts";
@@ -14,12 +14,14 @@ import { t } from "../locale/index.ts";
 import type { BlackBox } from "../platform/blackbox.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Log } from "../platform/log.ts";
+import { maskedHead } from "../platform/mask.ts";
 import type { Paths } from "../platform/paths.ts";
 import type { Recorder } from "../platform/recorder.ts";
 import { Sessions } from "../session/sessions.ts";
 import { AliasStore } from "../store/aliases.ts";
 import { credentialsStamp, readCredentials } from "../store/providers.ts";
 import { TasksIndex } from "../store/tasksIndex.ts";
+import { CLIENT_NAME_CHARS } from "./limits.ts";
 import type { Transport } from "./transport.ts";
 
 export interface BridgeDeps {
@@ -42,6 +44,8 @@ export interface BridgeDeps {
   readonly newId?: () => string;
   /** Starts an app-server; `groupSpawner` for a real one. */
   readonly spawn: (launch: Launch) => ServerProcess;
+  /** Asks a program for its version; `versionReader` for a real one. */
+  readonly versionOf: VersionOf;
 }
 
 export interface Connection {
@@ -69,8 +73,8 @@ export function createBridge(deps: BridgeDeps): Bridge {
       clock,
       rules: deps.rules,
       log,
-      env: deps.env,
-      locate: () =>
+      versionOf: deps.versionOf,
+      locate: (ending) =>
         locateBackend({
           env: deps.env,
           home: deps.paths.home,
@@ -84,7 +88,8 @@ export function createBridge(deps: BridgeDeps): Bridge {
           simArgs: config.simArgs,
           self: deps.self,
           credentials: credentials(),
-          clock,
+          versionOf: deps.versionOf,
+          ending,
         }),
       spawn: deps.spawn,
       credentials,
@@ -164,7 +169,10 @@ export function createBridge(deps: BridgeDeps): Bridge {
     },
     live: () => ({
       backend: backend.live,
-      clients: clients.all.map((client) => ({ name: client.name, initialized: client.initialized })),
+      clients: clients.all.map((client) => ({
+        name: maskedHead(client.name, CLIENT_NAME_CHARS),
+        initialized: client.initialized,
+      })),
       questions: questions.waiting,
       conversations: sessions.registry.all().map((conversation) => ({
         id: conversation.id,

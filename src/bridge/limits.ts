@@ -1,4 +1,4 @@
-/** Deadlines of a bridge's end, milliseconds of real time. */
+/** Deadlines of a bridge's end, milliseconds of real time, and what else is bounded here. */
 
 /** How long the last answers may take to leave before the process goes. */
 export const FLUSH_DEADLINE_MS = 150;
@@ -8,3 +8,5 @@ export const CLOSE_DEADLINE_MS = 900;
 export const IDLE_SHRINK_MS = 1_500;
 /** After this long the start is over, and the engine may compile what runs often. */
 export const JIT_MS = 60;
+/** How much of a client's name for itself goes into the black box, in characters. */
+export const CLIENT_NAME_CHARS = 40;

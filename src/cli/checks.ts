@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { compareVersions } from "../backend/backend.ts";
 import { OLDEST_VERSION } from "../backend/limits.ts";
-import { type Launch, type Located, printedVersion } from "../backend/locate.ts";
+import type { Launch, Located } from "../backend/locate.ts";
 import { errors, type ProductError } from "../errors/index.ts";
 import { type Language, t } from "../locale/index.ts";
 import { COMMIT, VERSION } from "./program.ts";
@@ -86,7 +86,7 @@ async function backend(around: Surroundings, located: Located): Promise<CheckRes
   if (launch.source === "simulator") {
     return [{ id: "backend", status: "note", detail: t("doctor.backend.simulator", {}, language) }];
   }
-  const version = await printedVersion(launch.versionArgv, around.env, around.clock);
+  const version = await around.versionOf(launch.versionArgv);
   if (version !== undefined && compareVersions(version, OLDEST_VERSION) < 0) {
     return [failed("backend", errors.backendTooOld(version, OLDEST_VERSION), language)];
   }

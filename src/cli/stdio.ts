@@ -3,6 +3,7 @@
  * its client. Nothing but ACP frames reaches stdout.
  */
 
+import { versionReader } from "../backend/version.ts";
 import { createBridge } from "../bridge/bridge.ts";
 import { CLOSE_DEADLINE_MS, FLUSH_DEADLINE_MS, IDLE_SHRINK_MS, JIT_MS } from "../bridge/limits.ts";
 import { groupSpawner } from "../bridge/spawn.ts";
@@ -15,6 +16,7 @@ import { resolvePaths } from "../platform/paths.ts";
 import { createGuard } from "../platform/process.ts";
 import { createRecorder } from "../platform/recorder.ts";
 import { LineWriter } from "../platform/writer.ts";
+import { startFolders } from "./folders.ts";
 import { programWords, VERSION } from "./program.ts";
 
 export interface StdioFlags {
@@ -40,6 +42,8 @@ export async function run(flags: StdioFlags): Promise<void> {
     config.record === undefined
       ? undefined
       : createRecorder({ dir: config.record, name: `stdio-${process.pid}`, clock, log });
+  const guard = createGuard(clock);
+  const folders = startFolders(paths.home);
   const bridge = createBridge({
     config,
     env,
@@ -52,7 +56,8 @@ export async function run(flags: StdioFlags): Promise<void> {
     log,
     blackbox,
     recorder,
-    spawn: groupSpawner(createGuard(clock), safeCwd(paths.home), log),
+    spawn: groupSpawner(guard, folders, log),
+    versionOf: versionReader(guard, folders, env),
   });
 
   const out = new LineWriter(Bun.stdout.writer(), () => stop(EXIT.stdinEnd));
@@ -113,13 +118,4 @@ function silenceConsole(log: { write(level: "warn" | "info", message: string): v
 
 function errorText(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
-}
-
-/** The directory that the editor started us in may be gone; the backend then starts in the home directory. */
-function safeCwd(home: string): string {
-  try {
-    return process.cwd();
-  } catch {
-    return home;
-  }
 }

@@ -1,15 +1,20 @@
 /** Finding the app-server, and what it is started with. Other platforms' places are folders of a temporary home. */
 
-import { expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { accountSnapshot, headersFor } from "../../src/backend/account.ts";
 import { compareVersions } from "../../src/backend/backend.ts";
-import { type LocateInput, locateBackend, printedVersion } from "../../src/backend/locate.ts";
+import { type LocateInput, locateBackend } from "../../src/backend/locate.ts";
+import { versionReader } from "../../src/backend/version.ts";
 import { systemClock } from "../../src/platform/clock.ts";
+import { createGuard } from "../../src/platform/process.ts";
 import { readCredentials } from "../../src/store/providers.ts";
 import { tempDir } from "../support/temp.ts";
+
+const guard = createGuard(systemClock());
+afterAll(() => guard.close());
 
 function file(path: string, text: string, mode = 0o644): string {
   mkdirSync(dirname(path), { recursive: true });
@@ -35,7 +40,7 @@ function input(home: string, more: Partial<LocateInput> = {}): LocateInput {
     simArgs: [],
     self: ["/self"],
     credentials: readCredentials(join(home, ".zcode")),
-    clock: systemClock(),
+    versionOf: versionReader(guard, ["/"], {}),
     ...more,
   };
 }
@@ -214,11 +219,18 @@ test("P35 versions compare by number, and whatever prints none is unknown", asyn
   expect(compareVersions("0.14.10", "0.14.8")).toBeGreaterThan(0);
   expect(compareVersions("0.14.8", "0.14.8")).toBe(0);
   const dir = tempDir("version");
-  const clock = systemClock();
-  const wrapper = file(join(dir, "two"), "#!/bin/sh\necho 'my-zcode wrapper'\necho 'zcode 0.16.5'\n", 0o755);
-  expect(await printedVersion([wrapper, "--version"], {}, clock)).toBe("0.16.5");
-  expect(
-    await printedVersion([file(join(dir, "odd"), "#!/bin/sh\necho nightly\n", 0o755)], {}, clock),
-  ).toBeUndefined();
-  expect(await printedVersion([join(dir, "none")], {}, clock)).toBeUndefined();
+  let programs = 0;
+  const versionOf = versionReader(guard, ["/"], {});
+  const says = (words: string) =>
+    versionOf([file(join(dir, `${++programs}`), `#!/bin/sh\n${words}\n`, 0o755), "--version"]);
+  expect(await says("echo 'my-zcode wrapper'\necho 'zcode 0.16.5'")).toBe("0.16.5");
+  expect(await says("echo nightly")).toBeUndefined();
+  expect(await says("printf 0.16.; sleep 0.1; printf 5; sleep 0.1; echo 1")).toBe("0.16.51");
+  expect(await says("printf 0.16.5")).toBe("0.16.5");
+  // Neither a child that holds the pipe open nor a program that goes on and on is waited for.
+  expect(await says("sleep 300 & echo 0.16.5")).toBe("0.16.5");
+  expect(await says("echo 0.16.5; sleep 300")).toBe("0.16.5");
+  expect(await says("sleep 300 & echo nightly")).toBeUndefined();
+  expect(await says("while :; do echo nightly; done")).toBeUndefined();
+  expect(await versionOf([join(dir, "none")])).toBeUndefined();
 });

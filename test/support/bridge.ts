@@ -129,6 +129,7 @@ export function testBridge(options: { env?: Record<string, string>; rules?: Cloc
     log,
     blackbox: createBlackBox({ dir: paths.stateDir, clock, name: "test" }),
     newId: () => `id-${++ids}`,
+    versionOf: async () => undefined,
     spawn: () => {
       const server = new PlayedServer();
       servers.push(server);
