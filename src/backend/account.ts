@@ -4,7 +4,7 @@
  */
 
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { readRegular } from "../platform/files.ts";
 import { list, num, type Obj, obj, str } from "../platform/json.ts";
 import type { Credentials } from "../store/providers.ts";
 
@@ -42,7 +42,7 @@ export function accountSnapshot(
 ): Obj | undefined {
   let table: Obj;
   try {
-    table = obj(JSON.parse(readFileSync(tablePath, "utf8")));
+    table = obj(JSON.parse(readRegular(tablePath)));
   } catch {
     return undefined;
   }

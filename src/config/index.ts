@@ -3,10 +3,11 @@
  * the default. A value that is not right is reported and passed over, so the next one in line counts. Keys that
  * are not known are left alone: a newer release may know them.
  */
-import { readFileSync } from "node:fs";
 import { errors, type ProductError } from "../errors/index.ts";
 import { type Language, phrase } from "../locale/index.ts";
+import { readRegular } from "../platform/files.ts";
 import { isObj, type Obj, obj, str } from "../platform/json.ts";
+import { maskedHead } from "../platform/mask.ts";
 import { expandHome, type Paths } from "../platform/paths.ts";
 import { type SettingInfo, type SettingName, settingInfo, settings } from "./settings.ts";
 
@@ -40,7 +41,7 @@ export function loadConfig(
   env: Readonly<Record<string, string | undefined>>,
   paths: Pick<Paths, "configFile" | "home">,
   flags: Flags = {},
-  readFile: (path: string) => string = (path) => readFileSync(path, "utf8"),
+  readFile: (path: string) => string = readRegular,
 ): Config {
   const problems: ProductError[] = [];
   const file = readConfigFile(paths.configFile, readFile, problems);
@@ -113,7 +114,10 @@ function readConfigFile(path: string, readFile: (path: string) => string, proble
   return {};
 }
 
+/** So much of a wrong value is shown. */
+const SHOWN_CHARS = 60;
+
 function shown(value: unknown): string {
   const text = typeof value === "string" ? value : (JSON.stringify(value) ?? String(value));
-  return `\`${text.length <= 60 ? text : `${text.slice(0, 60)}…`}\``;
+  return `\`${maskedHead(text, SHOWN_CHARS)}\``;
 }

@@ -4,8 +4,9 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { closeSync, openSync, readFileSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
+import { closeSync, openSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
 import { type Clock, sleep } from "./clock.ts";
+import { readRegular } from "./files.ts";
 import { obj, str } from "./json.ts";
 import { LOCK_POLL_MS, LOCK_UNREADABLE_MS, LOCK_WAIT_MS } from "./limits.ts";
 import { bornOf } from "./processTable.ts";
@@ -58,7 +59,7 @@ function create(path: string, mine: string): boolean {
 
 function read(path: string): string | undefined {
   try {
-    return readFileSync(path, "utf8");
+    return readRegular(path);
   } catch {
     return undefined;
   }

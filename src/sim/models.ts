@@ -3,7 +3,7 @@
  * theirs by a registry push; without any of these the simulator has two of its own that need no sign-in.
  */
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { readRegular } from "../platform/files.ts";
 import { isObj, type ModelSelection, type Obj } from "./types.ts";
 import { internal } from "./wire.ts";
 
@@ -207,7 +207,7 @@ export class Registry {
 
 function readJson(file: string): Obj | undefined {
   try {
-    const value: unknown = JSON.parse(readFileSync(file, "utf8"));
+    const value: unknown = JSON.parse(readRegular(file));
     return isObj(value) ? value : undefined;
   } catch {
     return undefined;

@@ -4,10 +4,11 @@
  * what is on disk now, keeps fields it does not know, is atomic, and is read again.
  */
 
-import { mkdirSync, readFileSync, renameSync } from "node:fs";
+import { mkdirSync, renameSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { writeAtomic } from "../platform/atomic.ts";
 import type { Clock } from "../platform/clock.ts";
+import { readRegular } from "../platform/files.ts";
 import { isObj, num, type Obj, obj, str, text } from "../platform/json.ts";
 import { withLock } from "../platform/lock.ts";
 import type { Log } from "../platform/log.ts";
@@ -22,6 +23,9 @@ export interface Alias {
 
 /** A write that another bridge, which knows no lock of ours, has undone is done again this often in all. */
 const WRITES = 3;
+
+/** Reasons for which there is no file; any other means that one is there. */
+const MISSING: ReadonlySet<string> = new Set(["ENOENT", "ENOTDIR"]);
 
 export class AliasStore {
   readonly path: string;
@@ -70,15 +74,12 @@ export class AliasStore {
       }
       if (this.unwritten.get(id) === alias) this.unwritten.delete(id);
     } catch (error) {
-      this.log.once(
-        "alias-write",
-        "warn",
-        `the alias file cannot be written: ${str(obj(error).code) ?? "unknown reason"}`,
-      );
+      this.log.once("alias-write", "warn", `the alias file cannot be written: ${why(error)}`);
     }
   }
 
   private async merge(id: string, alias: Alias): Promise<void> {
+    // Throws where the file cannot be read: what it holds must not be lost to what is written.
     this.setCorruptAside();
     const all = this.read();
     const entry = { ...obj(all[id]), cwd: alias.cwd, createdAt: alias.createdAt };
@@ -104,18 +105,26 @@ export class AliasStore {
   }
 
   private read(): Obj {
-    const parsed = this.parse();
+    let parsed: Obj | "corrupt";
+    try {
+      parsed = this.parse();
+    } catch (error) {
+      this.log.once("alias-read", "warn", `the alias file cannot be read and counts as empty: ${why(error)}`);
+      return {};
+    }
     if (parsed !== "corrupt") return parsed;
     this.log.once("alias-corrupt", "warn", "the alias file is not a JSON object and counts as empty");
     return {};
   }
 
+  /** @throws the system's error where something is there and cannot be read. */
   private parse(): Obj | "corrupt" {
     let bytes: string;
     try {
-      bytes = readFileSync(this.path, "utf8");
-    } catch {
-      return {};
+      bytes = readRegular(this.path);
+    } catch (error) {
+      if (MISSING.has(why(error))) return {};
+      throw error;
     }
     try {
       const value: unknown = JSON.parse(bytes.replace(/^\uFEFF/, ""));
@@ -124,4 +133,8 @@ export class AliasStore {
       return "corrupt";
     }
   }
+}
+
+function why(error: unknown): string {
+  return str(obj(error).code) ?? "unknown reason";
 }

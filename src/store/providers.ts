@@ -4,8 +4,9 @@
  * Read again at each use: signing in elsewhere must be enough.
  */
 
-import { readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { join } from "node:path";
+import { readRegular } from "../platform/files.ts";
 import { isObj, list, num, type Obj, obj, str, text } from "../platform/json.ts";
 
 /** One model that a provider offers, as `v2/config.json` or `v2/provider_config.json` names it. */
@@ -75,7 +76,7 @@ export function readCredentials(zcodeHome: string): Credentials {
   const read = (name: (typeof FILES)[number]): Obj => {
     const path = join(zcodeHome, "v2", name);
     try {
-      const value: unknown = JSON.parse(readFileSync(path, "utf8").replace(/^\uFEFF/, ""));
+      const value: unknown = JSON.parse(readRegular(path).replace(/^\uFEFF/, ""));
       if (!isObj(value)) {
         files.push({ path, problem: "is not a JSON object" });
         return {};

@@ -1,6 +1,7 @@
 /** What a workspace has: MCP servers, skills, commands; and the account's providers. */
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { readRegular } from "../../platform/files.ts";
 import { workspaceOf } from "../session.ts";
 import { SLASH_COMMANDS } from "../snapshot.ts";
 import { isObj, type Obj, type Workspace } from "../types.ts";
@@ -44,7 +45,7 @@ function mcpList(world: World, params: Obj): Reply {
 function configuredServers(world: World): McpServer[] {
   const always: McpServer = { name: "sim-stock" };
   try {
-    const config: unknown = JSON.parse(readFileSync(join(zcodeHome(world), "cli", "config.json"), "utf8"));
+    const config: unknown = JSON.parse(readRegular(join(zcodeHome(world), "cli", "config.json")));
     const servers = isObj(config) && isObj(config.mcp) && isObj(config.mcp.servers) ? config.mcp.servers : {};
     return [
       always,
@@ -73,7 +74,7 @@ function skills(world: World, params: Obj): Reply {
     for (const name of ["", ...readdirSync(root).sort()]) {
       const path = join(root, name, "SKILL.md");
       if (!existsSync(path)) continue;
-      const text = readFileSync(path, "utf8");
+      const text = readRegular(path);
       const key = (key: string) => new RegExp(`^${key}:\\s*(.+)$`, "m").exec(text)?.[1]?.trim();
       const skill = key("name") ?? (name || "skill");
       if (found.some((each) => each.name === skill)) continue;
