@@ -38,7 +38,7 @@ function given<T extends object>(options: { [K in keyof T]: T[K] | undefined }):
 }
 
 /** @throws ProductError for files that it is told to use and cannot. */
-async function check(options: SimOptions, env: Record<string, string | undefined>): Promise<void> {
+async function check(options: SimOptions): Promise<void> {
   if (options.script !== undefined) {
     const { readScript } = await import("../sim/script.ts");
     try {
@@ -50,10 +50,9 @@ async function check(options: SimOptions, env: Record<string, string | undefined
     }
     return;
   }
-  if (options.store === false || options.failStart !== undefined) return;
-  const { storeDir } = await import("../sim/store.ts");
-  const dir = options.store ?? storeDir(env);
-  if (!writable(dir)) throw errors.notWritable(dir);
+  // The one that nobody named may be unusable: the simulator then keeps nothing, and says so.
+  if (typeof options.store !== "string" || options.failStart !== undefined) return;
+  if (!writable(options.store)) throw errors.notWritable(options.store);
 }
 
 /** The words of a prompt, for the end of its help. */
@@ -138,7 +137,7 @@ export default defineCommand({
       failStart: number("fail-start", args["fail-start"]),
       stubborn: args.stubborn,
     });
-    await check(options, process.env);
+    await check(options);
     await runSim(options, {
       stdin: Bun.stdin.stream(),
       sink: Bun.stdout.writer(),

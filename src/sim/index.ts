@@ -17,7 +17,7 @@ import { Pool } from "./pool.ts";
 import { playScript } from "./script.ts";
 import { Server } from "./server.ts";
 import { startNotices } from "./start.ts";
-import { diskStore, memoryStore, type Store, storeDir } from "./store.ts";
+import { memoryStore, openStore, type Store, storeDir } from "./store.ts";
 import { madeTitle } from "./titles.ts";
 import { wordsBrain } from "./words/brain.ts";
 import type { World } from "./world.ts";
@@ -133,7 +133,7 @@ export async function runSim(options: SimOptions, io: SimIo, parts: SimParts = {
     });
   });
   const out = new Out(writer, faults);
-  const store = parts.store ?? openStore(options, io);
+  const store = parts.store ?? chosenStore(options, io, warn);
   const pool = new Pool(clock, {
     idleMs: options.evictAfter === undefined ? IDLE_MS : options.evictAfter * 1000,
     high: options.residents ?? RESIDENTS_HIGH,
@@ -214,8 +214,9 @@ export async function runSim(options: SimOptions, io: SimIo, parts: SimParts = {
   await Promise.race([reading, end]);
 }
 
-function openStore(options: SimOptions, io: SimIo): Store {
-  if (options.store !== false) return diskStore(options.store ?? storeDir(io.env));
+function chosenStore(options: SimOptions, io: SimIo, warn: (line: string) => void): Store {
   // Without a store nothing keeps processes apart but their time, unless a seed asks for the same ids.
-  return memoryStore(options.seed === undefined ? io.clock.now() : 1);
+  const generation = options.seed === undefined ? io.clock.now() : 1;
+  if (options.store === false) return memoryStore(generation);
+  return openStore(options.store ?? storeDir(io.env), options.store !== undefined, generation, warn);
 }

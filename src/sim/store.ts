@@ -9,14 +9,14 @@ import {
   mkdtempSync,
   openSync,
   readdirSync,
-  readFileSync,
   renameSync,
   rmSync,
   unlinkSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
+import { readRegular } from "../platform/files.ts";
 import type { StoredSession } from "./types.ts";
 
 export interface Store {
@@ -67,7 +67,27 @@ export function memoryStore(generation: number): Store {
 
 const SAFE_ID = /^[A-Za-z0-9_-]+$/;
 
-export function diskStore(dir: string): Store {
+/** The store of a directory, or one in memory where a directory that nobody named cannot be used. */
+export function openStore(
+  dir: string,
+  named: boolean,
+  generation: number,
+  warn: (line: string) => void,
+): Store {
+  try {
+    return diskStore(dir, warn);
+  } catch (error) {
+    if (named) throw error;
+    warn(`Sessions are kept in memory alone: ${dir} cannot be used (${reason(error)}).`);
+    return memoryStore(generation);
+  }
+}
+
+/**
+ * What cannot be written is held in memory, and `warn` is told the first time.
+ * @throws the system's error where the directory cannot be used at all.
+ */
+export function diskStore(dir: string, warn: (line: string) => void = () => {}): Store {
   const sessions = join(dir, "sessions");
   const artifacts = join(dir, "output");
   mkdirSync(sessions, { recursive: true, mode: 0o700 });
@@ -75,15 +95,27 @@ export function diskStore(dir: string): Store {
   const generation = claim(dir);
   const rulesFile = join(dir, "allowed.txt");
   const file = (id: string) => join(sessions, `${id}.json`);
+  /** Texts by the file that they could not be written to. */
+  const unwritten = new Map<string, string>();
+  let warned = false;
   const writeWhole = (path: string, text: string) => {
     const temp = `${path}.${generation}.tmp`;
-    writeFileSync(temp, text, { mode: 0o600 });
-    renameSync(temp, path);
+    try {
+      writeFileSync(temp, text, { mode: 0o600 });
+      renameSync(temp, path);
+      unwritten.delete(path);
+    } catch (error) {
+      unwritten.set(path, text);
+      removeQuietly(temp);
+      if (!warned) warn(`Sessions are kept in memory alone: ${dir} cannot be written to (${reason(error)}).`);
+      warned = true;
+    }
   };
+  const textOf = (path: string) => unwritten.get(path) ?? readRegular(path);
   const read = (id: string): StoredSession | undefined => {
     if (!SAFE_ID.test(id)) return undefined;
     try {
-      const value = JSON.parse(readFileSync(file(id), "utf8")) as StoredSession;
+      const value = JSON.parse(textOf(file(id))) as StoredSession;
       return value.v === 1 && value.sessionId === id ? value : undefined;
     } catch {
       return undefined;
@@ -91,7 +123,7 @@ export function diskStore(dir: string): Store {
   };
   const rules = () => {
     try {
-      return readFileSync(rulesFile, "utf8").split("\n").filter(Boolean);
+      return textOf(rulesFile).split("\n").filter(Boolean);
     } catch {
       return [];
     }
@@ -101,23 +133,42 @@ export function diskStore(dir: string): Store {
     artifacts,
     read,
     list: () =>
-      readdirSync(sessions)
+      [...new Set([...namesIn(sessions), ...[...unwritten.keys()].map((path) => basename(path))])]
         .filter((name) => name.endsWith(".json"))
         .map((name) => read(name.slice(0, -5)))
         .filter((session) => session !== undefined),
     write: (session) => writeWhole(file(session.sessionId), JSON.stringify(session)),
     remove: (id) => {
       if (!SAFE_ID.test(id)) return;
-      try {
-        unlinkSync(file(id));
-      } catch {
-        // Another process may have removed it first.
-      }
+      unwritten.delete(file(id));
+      // Another process may have removed it first.
+      removeQuietly(file(id));
     },
     rules,
     addRule: (rule) => writeWhole(rulesFile, `${[...new Set([...rules(), rule])].join("\n")}\n`),
     close: () => {},
   };
+}
+
+/** None where the folder is gone. */
+function namesIn(dir: string): string[] {
+  try {
+    return readdirSync(dir);
+  } catch {
+    return [];
+  }
+}
+
+function removeQuietly(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch {
+    // There is none, or it cannot be removed.
+  }
+}
+
+function reason(error: unknown): string {
+  return (error as { code?: string }).code ?? "unknown reason";
 }
 
 /** Numbers kept on disk, so that a slow process cannot take one that was cleared away meanwhile. */
@@ -136,11 +187,8 @@ function claim(dir: string): number {
       if ((error as { code?: string }).code === "EEXIST") continue;
       throw error;
     }
-    try {
-      unlinkSync(join(dir, `generation-${next - KEPT}`));
-    } catch {
-      // The first ones have none before them.
-    }
+    // The first ones have none before them.
+    removeQuietly(join(dir, `generation-${next - KEPT}`));
     return next;
   }
 }
