@@ -61,13 +61,17 @@ const BARE = `${SCHEME}[^\\s"'\`&,;}\\\\]+`;
 const NAMED = new RegExp(`((?:${NAMES})${IS})(?:${QUOTED}|(%2[27])?${BARE})`, "gi");
 /** Names of variables are in capitals; in lower case `_key` is the name of a column. */
 const VARIABLE = new RegExp(`([A-Z0-9]_KEY${IS})(?:${QUOTED}|${BARE})`, "g");
-const FLAG = new RegExp(`(--[\\w-]*(?:key|token|secret|password)\\s+)(?:${QUOTED}|[^\\s-]\\S*)`, "gi");
+const FLAG = new RegExp(
+  `((?<![\\w-])--[\\w-]{0,40}?(?:key|token|secret|password)\\s+)(?:${QUOTED}|[^\\s-]\\S*)`,
+  "gi",
+);
 const QUERY = /([?&](?:key|sig)=|\bsignature=)[^\s"'&]+/gi;
 /** Several values in one line. */
 const COOKIE = new RegExp(`(cookie${IS})(?:${QUOTED}|[^\\n"'\\\\]+)`, "gi");
 const BEARER = /\b(bearer(?:\s+|%20|\+))[^\s"'`,;\\]+/gi;
-/** `scheme://user:password@host`. */
-const USERINFO = /(:\/\/[^\s/:@"']*:)[^\s/"']+(@)/g;
+/** `scheme://user:password@host`; what has a number in that place is a host with its port. */
+const USERINFO = /(:\/\/[^\s/:@"']*:)(?!\d{1,5}(?:[/?#\s]|$))[^\s"']{1,512}(@)/g;
+const CUT_USERINFO = /(:\/\/[^\s/:@"']*:)(?!\d{1,5}(?:[/?#]|$))[^\s"'@]{1,512}$/;
 /** The head stays, so that the rest is known for what it is when it comes later. */
 const PEM = /(-----BEGIN [A-Z ]*PRIVATE KEY-----)[\s\S]*?(?=-----END|$)/g;
 
@@ -101,7 +105,7 @@ export class MaskedTail {
   constructor(private readonly chars: number) {}
 
   get text(): string {
-    return maskSecrets(this.kept).replace(CUT, MASK).slice(-this.chars);
+    return maskSecrets(this.kept).replace(CUT, MASK).replace(CUT_USERINFO, `$1${MASK}`).slice(-this.chars);
   }
 
   push(text: string): void {
