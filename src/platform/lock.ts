@@ -51,6 +51,10 @@ function create(path: string, mine: string): boolean {
   }
   try {
     writeSync(file, mine);
+  } catch (error) {
+    // On a full disk: a lock without a name in it would hold up everybody for a while.
+    rmSync(path, { force: true });
+    throw error;
   } finally {
     closeSync(file);
   }

@@ -4,6 +4,7 @@
  */
 import {
   closeSync,
+  constants,
   fstatSync,
   mkdirSync,
   openSync,
@@ -40,6 +41,9 @@ export interface LogOptions {
 
 /** Keys come from foreign input now and then, so their number is bounded. */
 const MAX_KEYS = 1000;
+
+/** Without waiting: a pipe in the place of the file would stop this process until somebody reads it. */
+const APPEND = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | (constants.O_NONBLOCK ?? 0);
 
 /** What this room may remove from the state directory once it is old. */
 const OURS = /\.(log(\.\d)?|blackbox\.json)$/;
@@ -108,7 +112,7 @@ class FileLog implements Log {
   private open(): number {
     mkdirSync(this.options.dir, { recursive: true, mode: 0o700 });
     this.removeOld();
-    const fd = openSync(this.path, "a", 0o600);
+    const fd = openSync(this.path, APPEND, 0o600);
     this.size = fstatSync(fd).size;
     return fd;
   }
@@ -123,7 +127,7 @@ class FileLog implements Log {
         // There is none of that age yet.
       }
     }
-    this.fd = openSync(this.path, "a", 0o600);
+    this.fd = openSync(this.path, APPEND, 0o600);
     this.size = 0;
   }
 

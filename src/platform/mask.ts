@@ -62,7 +62,7 @@ const NAMED = new RegExp(`((?:${NAMES})${IS})(?:${QUOTED}|(%2[27])?${BARE})`, "g
 /** Names of variables are in capitals; in lower case `_key` is the name of a column. */
 const VARIABLE = new RegExp(`([A-Z0-9]_KEY${IS})(?:${QUOTED}|${BARE})`, "g");
 const FLAG = new RegExp(
-  `((?<![\\w-])--[\\w-]{0,40}?(?:key|token|secret|password)\\s+)(?:${QUOTED}|[^\\s-]\\S*)`,
+  `((?<![\\w-])--[\\w-]{0,40}?(?:key|token|secret|password)\\s+)(?:${QUOTED}|(?!--)\\S+)`,
   "gi",
 );
 const QUERY = /([?&](?:key|sig)=|\bsignature=)[^\s"'&]+/gi;

@@ -132,6 +132,7 @@ async function psTable(marker: string): Promise<ProcessRow[]> {
   const columns = ["pid=", "ppid=", "pgid=", "stat=", "lstart=", "command="].flatMap((name) => ["-o", name]);
   try {
     const ps = Bun.spawn(["ps", "-axEww", ...columns], {
+      cwd: "/",
       stdin: "ignore",
       stdout: "pipe",
       stderr: "ignore",

@@ -1,7 +1,7 @@
 /** The built binary where the machine around it is not as it should be: mute programs, odd files, folders that are gone. */
 
 import { describe, expect, test } from "bun:test";
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Agent, allowAll, BINARY, installZcode, launch, within } from "../support/agent.ts";
 import { alive, pidsByArguments, until } from "../support/processes.ts";
@@ -125,6 +125,33 @@ test("D8 a program that is asked for its version gets no variable of ours, nor t
   await agent.close();
 });
 
+test("D8 the last words of a backend show no key, wherever they are cut", async () => {
+  const dir = tempDir("bin");
+  const secret = "Zq7Xw2Lm9Rt4Vb8Nc1Kd6Pf3";
+  const line = `key sk-proj-${secret} was refused`;
+  for (const cut of [0, 5, 9, 14, 20, 30, line.length]) {
+    const home = tempDir("home");
+    const behind = "y".repeat(4_000 - cut - 1);
+    writeFileSync(join(dir, "said"), `${"first\n".repeat(900)}${line}\n${behind}`);
+    const bin = script(
+      join(dir, "zcode"),
+      `if [ "$1" = --version ]; then echo 0.16.9; exit 0; fi\ncat '${join(dir, "said")}' >&2; exit 3`,
+    );
+    const agent = launch({ args: ["stdio"], home, env: { ZCODE_BIN: bin } });
+    const prompt = agent.start().then((session) => agent.client.prompt(session, "text Hello"));
+    const error = await prompt.catch((failure: unknown) => failure);
+    expect(error).toMatchObject({ data: { code: "ZACP-103" } });
+    await agent.close();
+    const log = readFileSync(
+      join(home, ".local", "state", "zcode-acp", `stdio-${agent.child.pid}.log`),
+      "utf8",
+    );
+    const shown = JSON.stringify(agent.client.frames) + log;
+    for (let at = 0; at + 8 <= secret.length; at++) expect(shown).not.toContain(secret.slice(at, at + 8));
+    expect(shown).toContain("yyyyyyyy");
+  }
+});
+
 describe.if(process.platform !== "win32")("a pipe where a file should be", () => {
   const zcode = [
     "acp-lazy-sessions.json",
@@ -234,6 +261,7 @@ describe("a simulator that cannot keep its sessions", () => {
       const listed = await agent.client.request("session/list", {});
       expect(JSON.stringify(listed)).toContain(session);
       await agent.close();
+      expect(readdirSync(join(home, ".zcode", "v2"))).toEqual([]);
     },
   );
 });

@@ -14,6 +14,7 @@ import { join } from "node:path";
 import { writeAtomic, writeAtomicSync } from "../../src/platform/atomic.ts";
 import { createBlackBox } from "../../src/platform/blackbox.ts";
 import { type Clock, systemClock } from "../../src/platform/clock.ts";
+import { NO_FILE, readRegular, usableFolder } from "../../src/platform/files.ts";
 import { BLACKBOX_FRAMES, LOG_FILES, LOG_MAX_AGE_MS, LOG_MAX_BYTES } from "../../src/platform/limits.ts";
 import { createLog, maskSecrets } from "../../src/platform/log.ts";
 import { resolvePaths } from "../../src/platform/paths.ts";
@@ -66,6 +67,35 @@ describe("writeAtomic", () => {
       expect(readdirSync(dir)).toEqual(["target"]);
     });
   }
+});
+
+describe("readRegular", () => {
+  test("reads a file, through a link as well", () => {
+    const dir = tempDir("read");
+    writeFileSync(join(dir, "a"), "text é");
+    symlinkSync(join(dir, "a"), join(dir, "b"));
+    expect([readRegular(join(dir, "a")), readRegular(join(dir, "b"))]).toEqual(["text é", "text é"]);
+  });
+
+  test.if(process.platform !== "win32")("refuses what is none, at once", () => {
+    const dir = tempDir("read");
+    Bun.spawnSync(["mkfifo", join(dir, "pipe")]);
+    const listener = Bun.listen({ unix: join(dir, "socket"), socket: { data() {} } });
+    const refused = (path: string) => expect(() => readRegular(path));
+    for (const path of [join(dir, "pipe"), "/dev/null", "/dev/zero"])
+      refused(path).toThrow(expect.objectContaining({ code: NO_FILE }));
+    refused(join(dir, "socket")).toThrow();
+    refused(dir).toThrow(expect.objectContaining({ code: "EISDIR" }));
+    refused(join(dir, "none")).toThrow(expect.objectContaining({ code: "ENOENT" }));
+    listener.stop();
+  });
+
+  test("the first folder that is there is the usable one", () => {
+    const dir = tempDir("folder");
+    writeFileSync(join(dir, "file"), "");
+    expect(usableFolder([join(dir, "none"), join(dir, "file"), dir, "/"])).toBe(dir);
+    expect(usableFolder([join(dir, "none"), "/"])).toBe("/");
+  });
 });
 
 describe("the log", () => {
@@ -122,6 +152,12 @@ describe("the log", () => {
     const log = open(join(file, "below"));
     log.write("error", "lost");
     log.once("k", "error", "lost");
+  });
+
+  test.if(process.platform !== "win32")("a pipe in the place of its file stops nothing", () => {
+    const dir = tempDir("log");
+    Bun.spawnSync(["mkfifo", join(dir, "stdio-1.log")]);
+    open(dir).write("error", "lost");
   });
 
   test("D8 lets no secret through", () => {

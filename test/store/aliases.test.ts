@@ -87,6 +87,24 @@ describe("what is put", () => {
     expect(JSON.parse(readFileSync(target, "utf8"))).toHaveProperty("a");
   });
 
+  test.if(process.platform !== "win32")(
+    "B14 a pipe in its place is left alone, and said once each way",
+    async () => {
+      const { dir, log, store: made } = store();
+      mkdirSync(join(dir, "v2"));
+      Bun.spawnSync(["mkfifo", made.path]);
+      await made.put("a", alias("s"));
+      await made.put("b", alias());
+      expect(made.get("a")).toEqual(alias("s"));
+      expect(made.get("c")).toBeUndefined();
+      expect(lstatSync(made.path).isFIFO()).toBe(true);
+      expect(log.lines).toEqual([
+        "warn the alias file cannot be read and counts as empty: not a regular file",
+        "warn the alias file cannot be written: not a regular file",
+      ]);
+    },
+  );
+
   test("B14 names that are properties of every object are ids like any other", async () => {
     const { store: made } = store();
     for (const id of ["__proto__", "constructor", "toString"]) {
