@@ -146,7 +146,8 @@ export class Intake {
     const conversation = this.owner(params);
     if (!conversation || !isPresent(conversation, num(params.revision))) return;
     this.inTurn(conversation, () => {
-      const reason = str(params.reason) ?? "";
+      // While a session is brought up, what is said of its lock is said of the one before.
+      const reason = conversation.opening ? "" : (str(params.reason) ?? "");
       if (reason === "prompt_started" || reason === "compact_started") {
         this.turns.dispatch(conversation, { type: "lockTaken", compaction: reason === "compact_started" });
       } else if (LOCK_FREE.has(reason)) {

@@ -220,7 +220,7 @@ test("M1 a create that answers with another conversation's session is refused, a
   await bridge.bridge.close();
 });
 
-test("P14 a No stays a No whatever the options are called, and a question that differs is asked anew", async () => {
+test("P10 a No stays a No whatever the options are called, and a question that differs is asked anew", async () => {
   const { test: bridge, client, server } = await start();
   const { answer, send } = await ready(client, server);
   server.push({ id: send.id, result: { accepted: true } });
@@ -258,44 +258,47 @@ test("P14 a No stays a No whatever the options are called, and a question that d
   await bridge.bridge.close();
 });
 
-test("B6 M4 what a session that was closed as a last resort still says is no word of the one resumed in its place", async () => {
-  const { test: bridge, client, server } = await start();
-  const { id, answer, send } = await ready(client, server);
-  const with17 = (frame: Json) => ({ ...frame, params: { ...(frame.params as Json), revision: 17 } });
-  server.push({ id: send.id, result: { accepted: true, stateRevision: 15 } });
-  server.push({
-    ...state("prompt_started"),
-    params: { ...(state("prompt_started").params as Json), revision: 16 },
-  });
-  server.push(
-    event(1, "turn.started", { inputId: (send.params as Json).inputId, foregroundExecutionId: "f" }, "old"),
-  );
-  await tick();
-  // The next prompt stops the turn, which does not obey: its session is closed and resumed.
-  const next = client.prompt(id, "next");
-  expect(await answer).toMatchObject({ stopReason: "cancelled" });
-  const resume = await server.take((frame) => frame.method === "session/resume");
-  server.push({
-    id: resume.id,
-    result: { session: { sessionId: "s" }, runtime: { eventSeq: 0, stateRevision: 1 }, messages: [] },
-  });
-  const subscribe = await server.take((frame) => frame.method === "session/subscribe");
-  server.push({ id: subscribe.id, result: {} });
-  const again = await server.take((frame) => frame.method === "session/send");
-  server.push({ id: again.id, result: { accepted: true, stateRevision: 2 } });
-  // Now the old one ends, in all the ways that it has.
-  server.push(
-    event(150, "model.streaming", { kind: "text_delta", assistantMessageId: "m", delta: "old" }, "old"),
-  );
-  server.push(event(151, "turn.failed", { error: { message: "closed" } }, "old"));
-  server.push(with17(state("prompt_failed", { status: "idle" })));
-  await tick();
-  server.push(event(1, "turn.started", { inputId: (again.params as Json).inputId }, "new"));
-  server.push(
-    event(2, "model.streaming", { kind: "text_delta", assistantMessageId: "m2", delta: "new" }, "new"),
-  );
-  server.push(event(3, "turn.completed", { resultType: "success" }, "new"));
-  expect((await next).stopReason).toBe("end_turn");
-  expect(client.text("agent_message_chunk", id)).toBe("new");
-  await bridge.bridge.close();
-}, 10_000);
+for (const when of ["before the resume", "after it"])
+  test(`B6 M4 what a session that was closed as a last resort still says ${when} is no word of the one resumed in its place`, async () => {
+    const { test: bridge, client, server } = await start();
+    const { id, answer, send } = await ready(client, server);
+    const with17 = (frame: Json) => ({ ...frame, params: { ...(frame.params as Json), revision: 17 } });
+    server.push({ id: send.id, result: { accepted: true, stateRevision: 15 } });
+    server.push({
+      ...state("prompt_started"),
+      params: { ...(state("prompt_started").params as Json), revision: 16 },
+    });
+    server.push(
+      event(1, "turn.started", { inputId: (send.params as Json).inputId, foregroundExecutionId: "f" }, "old"),
+    );
+    await tick();
+    // The next prompt stops the turn, which does not obey: its session is closed and resumed.
+    const next = client.prompt(id, "next");
+    expect(await answer).toMatchObject({ stopReason: "cancelled" });
+    const resume = await server.take((frame) => frame.method === "session/resume");
+    if (when === "before the resume") server.push(with17(state("prompt_failed", { status: "idle" })));
+    server.push({
+      id: resume.id,
+      result: { session: { sessionId: "s" }, runtime: { eventSeq: 0, stateRevision: 1 }, messages: [] },
+    });
+    const subscribe = await server.take((frame) => frame.method === "session/subscribe");
+    server.push({ id: subscribe.id, result: {} });
+    const again = await server.take((frame) => frame.method === "session/send");
+    server.push({ id: again.id, result: { accepted: true, stateRevision: 2 } });
+    // Now the old one ends, in all the ways that it has.
+    server.push(
+      event(150, "model.streaming", { kind: "text_delta", assistantMessageId: "m", delta: "old" }, "old"),
+    );
+    server.push(event(151, "turn.failed", { error: { message: "closed" } }, "old"));
+    if (when === "after it") server.push(with17(state("prompt_failed", { status: "idle" })));
+    // Longer than an end that comes before its beginning would be waited for.
+    await Bun.sleep(400);
+    server.push(event(1, "turn.started", { inputId: (again.params as Json).inputId }, "new"));
+    server.push(
+      event(2, "model.streaming", { kind: "text_delta", assistantMessageId: "m2", delta: "new" }, "new"),
+    );
+    server.push(event(3, "turn.completed", { resultType: "success" }, "new"));
+    expect((await next).stopReason).toBe("end_turn");
+    expect(client.text("agent_message_chunk", id)).toBe("new");
+    await bridge.bridge.close();
+  }, 10_000);

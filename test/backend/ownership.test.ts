@@ -139,7 +139,7 @@ test("B20 a slow create of one conversation holds up neither the cancel nor the 
   await test.bridge.close();
 });
 
-test("A12 extension methods answer with and without the underscore; unknown ones do not exist", async () => {
+test("A12 P24 extension methods answer with and without the underscore; unknown ones do not exist", async () => {
   const { test, client } = await start();
   const id = await client.newSession("/one");
   for (const [method, mode] of [
@@ -218,5 +218,102 @@ test("P4 P5 a session is subscribed from its last event on; to-dos are read once
   server.push(event("s1", 9, "turn.completed", { resultType: "success" }));
   await answer;
   expect(client.updates(id).filter((update) => update.sessionUpdate === "plan")).toHaveLength(2);
+  await test.bridge.close();
+});
+
+test("B21 P3 a session that was never prompted is unknown after a restart: a fresh one stands behind the same id, with its settings", async () => {
+  const { test, client, server } = await start();
+  const id = await client.newSession("/one");
+  await client.request("session/set_mode", { sessionId: id, modeId: "plan" });
+  const lost = client.prompt(id, "one").catch((error: unknown) => error);
+  const create = await server.take((frame) => frame.method === "session/create");
+  expect(create.params).toMatchObject({ mode: "plan" });
+  server.push({
+    id: create.id,
+    result: {
+      session: { sessionId: "s1" },
+      runtime: { eventSeq: 0 },
+      settings: { mode: { current: "plan" } },
+    },
+  });
+  await serveSubscribe(server);
+  await server.take((frame) => frame.method === "session/send");
+  server.die(1);
+  expect(await lost).toBeInstanceOf(Error);
+  const again = client.prompt(id, "two");
+  const next = await test.server(1);
+  const probe = await next.take((frame) => frame.method === "runtime/capabilities");
+  next.push({ id: probe.id, result: {} });
+  const resume = await next.take((frame) => frame.method === "session/resume");
+  next.push({ id: resume.id, error: { code: -32004, message: "Session not found: s1" } });
+  const fresh = await next.take((frame) => frame.method === "session/create");
+  expect(fresh.params).toMatchObject({ mode: "plan", workspace: { workspacePath: "/one" } });
+  next.push({ id: fresh.id, result: { session: { sessionId: "s2" }, runtime: { eventSeq: 0 } } });
+  await serveSubscribe(next);
+  const send = await next.take((frame) => frame.method === "session/send");
+  expect(send.params).toMatchObject({ sessionId: "s2", content: "two" });
+  next.push({ id: send.id, result: { accepted: true } });
+  next.push(event("s2", 1, "turn.started", { inputId: (send.params as Json).inputId }));
+  next.push(
+    event("s2", 2, "model.streaming", { kind: "text_delta", assistantMessageId: "m", delta: "here" }),
+  );
+  next.push(event("s2", 3, "turn.completed", { resultType: "success" }));
+  expect((await again).stopReason).toBe("end_turn");
+  expect(client.text("agent_message_chunk", id)).toBe("here");
+  await test.bridge.close();
+}, 15_000);
+
+test("B18 MCP servers of all three transports go along with a create, and again with a resume", async () => {
+  const { test, client, server } = await start();
+  const mcpServers = [
+    { name: "local", command: "/bin/tool", args: ["-x"], env: [{ name: "A", value: "1" }] },
+    { type: "http", name: "far", url: "https://x/mcp", headers: [{ name: "H", value: "v" }] },
+    { type: "sse", name: "old", url: "https://x/sse", headers: [] },
+  ];
+  const { sessionId: id } = (await client.request("session/new", { cwd: "/one", mcpServers })) as {
+    sessionId: string;
+  };
+  const answer = client.prompt(id, "one");
+  const create = await server.take((frame) => frame.method === "session/create");
+  const wanted = [
+    { name: "local", command: "/bin/tool", args: ["-x"], env: [{ name: "A", value: "1" }] },
+    { name: "far", type: "http", url: "https://x/mcp", headers: [{ name: "H", value: "v" }] },
+    { name: "old", type: "sse", url: "https://x/sse", headers: [] },
+  ];
+  expect((create.params as Json).mcpServers).toEqual(wanted);
+  server.push({ id: create.id, result: { session: { sessionId: "s1" }, runtime: { eventSeq: 0 } } });
+  await serveSubscribe(server);
+  const evicted = await server.take((frame) => frame.method === "session/send");
+  server.push({ id: evicted.id, error: { code: -32004, message: "Session is not active: s1" } });
+  const resume = await server.take((frame) => frame.method === "session/resume");
+  expect((resume.params as Json).mcpServers).toEqual(wanted);
+  server.push({ id: resume.id, result: { session: { sessionId: "s1" }, runtime: { eventSeq: 0 } } });
+  await serveSubscribe(server);
+  const send = await server.take((frame) => frame.method === "session/send");
+  server.push({ id: send.id, result: { accepted: true } });
+  server.push(event("s1", 1, "turn.started", { inputId: (send.params as Json).inputId }));
+  server.push(event("s1", 2, "turn.completed", { resultType: "success" }));
+  expect((await answer).stopReason).toBe("end_turn");
+  await test.bridge.close();
+});
+
+test("M3 two loads of one id at once share one resume, and both get the whole history", async () => {
+  const { test, client, server } = await start();
+  const other = test.client();
+  await other.initialize();
+  const load = (each: PlainClient) =>
+    each.request("session/load", { sessionId: "s9", cwd: "/one", mcpServers: [] });
+  const loads = [load(client), load(client), load(other)];
+  const resume = await server.take((frame) => frame.method === "session/resume");
+  const messages = [{ info: { id: "u", role: "user" }, parts: [{ type: "text", text: "asked" }] }];
+  server.push({
+    id: resume.id,
+    result: { session: { sessionId: "s9" }, runtime: { eventSeq: 3 }, messages },
+  });
+  await serveSubscribe(server);
+  await Promise.all(loads);
+  expect(server.inbox.filter((frame) => frame.method === "session/resume")).toEqual([]);
+  expect(client.text("user_message_chunk", "s9")).toBe("askedasked");
+  expect(other.text("user_message_chunk", "s9")).toBe("asked");
   await test.bridge.close();
 });

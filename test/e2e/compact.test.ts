@@ -6,7 +6,7 @@ import { launch } from "../support/agent.ts";
 const used = (update: Record<string, unknown>) =>
   update.sessionUpdate === "usage_update" ? Number(update.used) : undefined;
 
-test("A11 B22 a context over the threshold is made smaller after the turn, unseen but for its size, and a prompt waits for it", async () => {
+test("P23 B22 a context over the threshold is made smaller after the turn, unseen but for its size, and a prompt waits for it", async () => {
   const agent = launch({ env: { ZCODE_ACP_AUTO_COMPACT_THRESHOLD: "50000" } });
   const session = await agent.start();
   await agent.client.prompt(session, "text one");
@@ -19,7 +19,7 @@ test("A11 B22 a context over the threshold is made smaller after the turn, unsee
   await agent.close();
 });
 
-test("A11 without the setting a full context is left to the agent", async () => {
+test("P23 without the setting a full context is left to the agent", async () => {
   const agent = launch();
   const session = await agent.start();
   await agent.client.prompt(session, "text two; usage 60000");
