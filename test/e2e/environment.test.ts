@@ -90,6 +90,8 @@ describe.if(needsProc)("a program that was asked for its version and hangs", () 
       expect(alive(agent.child.pid)).toBe(true);
       await agent.close();
     },
+    // The deadline of a program on a disk is not scaled: it is waited for in full.
+    30_000,
   );
 
   test("B11 it goes with a doctor that is killed", async () => {
