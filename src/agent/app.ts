@@ -10,7 +10,7 @@ import type { Clients } from "../clients/clients.ts";
 import { errors } from "../errors/index.ts";
 import { type Language, t } from "../locale/index.ts";
 import type { Clock } from "../platform/clock.ts";
-import { isObj, list, num, type Obj, obj, str } from "../platform/json.ts";
+import { num, type Obj, obj, str } from "../platform/json.ts";
 import type { Log } from "../platform/log.ts";
 import type { Conversation } from "../session/conversation.ts";
 import type { Sessions } from "../session/sessions.ts";
@@ -21,6 +21,7 @@ import { type LeftOut, promptContent } from "./content.ts";
 import { failureError, requestError } from "./failures.ts";
 import { PromptLane } from "./lane.ts";
 import { LAST_ANSWERS_MS } from "./limits.ts";
+import { mcpServers } from "./mcp.ts";
 import { configOptions, currentMode, modeIds, modeState } from "./options.ts";
 import { rootPath } from "./paths.ts";
 
@@ -492,25 +493,4 @@ class Surface {
       },
     ];
   }
-}
-
-/** MCP servers of a request, re-keyed to the backend's strict shape; entries of an unknown form are left out. */
-function mcpServers(params: Obj): Obj[] {
-  return list(params.mcpServers)
-    .filter(isObj)
-    .flatMap((server): Obj[] => {
-      const name = str(server.name);
-      if (name === undefined) return [];
-      if (server.type === "http" || server.type === "sse") {
-        return [{ name, type: server.type, url: server.url, headers: pairs(server.headers) }];
-      }
-      if (server.type !== undefined && server.type !== "stdio") return [];
-      return [{ name, command: server.command, args: list(server.args), env: pairs(server.env) }];
-    });
-}
-
-function pairs(value: unknown): Obj[] {
-  return list(value)
-    .filter(isObj)
-    .map((entry) => ({ name: entry.name, value: entry.value }));
 }
