@@ -119,7 +119,8 @@ test("D8 a program that is asked for its version gets no variable of ours, nor t
   );
   const env = { ZCODE_BIN: bin, ZCODE_ACP_REMOTE_TOKEN: "hush", ZCODE_BASE_URL: "https://x.test", KEPT: "1" };
   const agent = launch({ args: ["stdio"], env });
-  await agent.start();
+  // A prompt is answered by a backend whose version was asked for before.
+  await agent.client.prompt(await agent.start(), "text hello");
   const text = readFileSync(seen, "utf8");
   const ours = text.split("\n").filter((line) => /^ZCODE_ACP_|^ZCODE_BASE_URL/.test(line));
   expect(ours.map((line) => line.split("=")[0])).toEqual(["ZCODE_ACP_INTERNAL_TREE"]);
