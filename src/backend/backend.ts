@@ -71,6 +71,8 @@ const PREFERENCES = {
 export class Backend {
   private server: AppServer | undefined;
   private starting: Promise<AppServer> | undefined;
+  /** The last process that was started, from its first moment on. */
+  private begun: AppServer | undefined;
   private accountRevision = 0;
   private pushedAccount = "";
   private pushedStamp = "";
@@ -158,8 +160,9 @@ export class Backend {
     this.closed = true;
     this.ending.abort();
     this.closing ??= (async () => {
-      const server = this.server ?? (await this.starting?.catch(() => undefined));
-      await server?.kill();
+      await this.begun?.kill();
+      // Whatever it waited for went with its process; without one it finds that all is closed.
+      await this.starting?.catch(() => {});
     })();
     return this.closing;
   }
@@ -229,6 +232,7 @@ export class Backend {
         this.hooks.lost(errors.backendDied(tail));
       },
     );
+    this.begun = server;
     this.deps.log.write("info", `started ${launch.entry} (${launch.source}), process ${process.pid}`);
     const recent = launch.source === "simulator" ? Promise.resolve() : this.requireVersion(launch);
     try {

@@ -1,0 +1,55 @@
+/** A bridge in this process whose app-server the test plays, with a client and a conversation whose turn runs. */
+
+import { type PlayedServer, type TestBridge, testBridge } from "./bridge.ts";
+import type { Json, PlainClient } from "./plainClient.ts";
+
+/** Lets everything that waits for no timer run. */
+export async function settle(): Promise<void> {
+  for (let i = 0; i < 20; i++) await new Promise<void>((resolve) => setImmediate(resolve));
+}
+
+export interface Played {
+  readonly test: TestBridge;
+  readonly client: PlainClient;
+  readonly server: PlayedServer;
+}
+
+export async function startPlayed(): Promise<Played> {
+  const test = testBridge();
+  const client = test.client();
+  await client.initialize();
+  await client.newSession("/warm");
+  const server = await test.server(0);
+  const probe = await server.take((frame) => frame.method === "runtime/capabilities");
+  server.push({ id: probe.id, result: {} });
+  return { test, client, server };
+}
+
+export async function serveSubscribe(server: PlayedServer): Promise<void> {
+  const subscribe = await server.take((frame) => frame.method === "session/subscribe");
+  server.push({ id: subscribe.id, result: {} });
+}
+
+export const sessionEvent = (
+  sessionId: string,
+  seq: number,
+  type: string,
+  payload: Json,
+  turnId = "t",
+): Json => ({ method: "session/event", params: { sessionId, seq, turnId, type, payload } });
+
+/** `s1` is resident and its turn `t` runs; `answer` is the prompt's. */
+export async function startRunning(): Promise<Played & { id: string; answer: Promise<Json | Error> }> {
+  const played = await startPlayed();
+  const { client, server } = played;
+  const id = await client.newSession("/one");
+  const answer = client.prompt(id, "hi").catch((error: unknown) => error as Error);
+  const create = await server.take((frame) => frame.method === "session/create");
+  server.push({ id: create.id, result: { session: { sessionId: "s1" }, runtime: { eventSeq: 0 } } });
+  await serveSubscribe(server);
+  const send = await server.take((frame) => frame.method === "session/send");
+  server.push({ id: send.id, result: { accepted: true } });
+  server.push(sessionEvent("s1", 1, "turn.started", { inputId: (send.params as Json).inputId }));
+  await settle();
+  return { ...played, id, answer };
+}
