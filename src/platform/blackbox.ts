@@ -54,6 +54,8 @@ class Ring implements BlackBox {
   private readonly ids: (string | number | undefined)[];
   private readonly sessions: string[];
   private count = 0;
+  private now = 0;
+  private timed = false;
 
   constructor(
     private readonly options: BlackBoxOptions,
@@ -75,12 +77,24 @@ class Ring implements BlackBox {
     size: number,
   ): void {
     const at = this.count++ % this.capacity;
-    this.times[at] = this.options.clock.now();
+    this.times[at] = this.time();
     this.sizes[at] = size;
     this.directions[at] = direction;
     this.whats[at] = short(what);
     this.ids[at] = typeof id === "string" ? short(id) : id;
     this.sessions[at] = short(session);
+  }
+
+  /** One look at the clock for all that is done in one go. */
+  private time(): number {
+    if (!this.timed) {
+      this.timed = true;
+      this.now = this.options.clock.now();
+      queueMicrotask(() => {
+        this.timed = false;
+      });
+    }
+    return this.now;
   }
 
   snapshot(live: unknown): string {

@@ -69,13 +69,21 @@ export class LineSplitter {
   }
 
   private decode(head: Uint8Array): string[] {
-    let bytes = head;
-    if (this.parts.length > 0) {
-      this.parts.push(head);
-      bytes = Buffer.concat(this.parts);
-      this.parts = [];
-      this.held = 0;
-    }
+    if (this.parts.length === 0) return this.split(head);
+    // Only the line that was begun before is copied together.
+    const end = head.indexOf(NEWLINE);
+    this.parts.push(end < 0 ? head : head.subarray(0, end));
+    const first = this.split(Buffer.concat(this.parts));
+    this.parts = [];
+    this.held = 0;
+    if (end < 0) return first;
+    const lines = this.split(head.subarray(end + 1));
+    if (first.length > 0) lines.unshift(first[0]!);
+    return lines;
+  }
+
+  /** Whole lines. */
+  private split(bytes: Uint8Array): string[] {
     if (bytes.length === 0) return [];
     const text = this.decoder.decode(bytes);
     // One line at a time is the usual case of a client that waits for its answers.
@@ -90,6 +98,10 @@ export class LineSplitter {
     let kept = 0;
     for (let i = 0; i < lines.length; i++) {
       let line = lines[i]!;
+      if (line.charCodeAt(0) === BRACE && line.charCodeAt(line.length - 1) === END_BRACE) {
+        lines[kept++] = line;
+        continue;
+      }
       if (line.startsWith(BOM)) line = line.slice(1);
       if (line.endsWith("\r")) line = line.slice(0, -1);
       if (line !== "" && (line.charCodeAt(0) > 32 || line.trim() !== "")) lines[kept++] = line;

@@ -50,6 +50,8 @@ export class Conversation {
   readonly tasks = newTaskBook();
   readonly prompts = new Map<number, PendingPrompt>();
   readonly timers = new Map<TimerName, Timer>();
+  /** The running turn has said something since it was last looked at. */
+  spoke = false;
   /** A turn that was given up: what it still says is dropped. */
   muted: string | undefined;
   /** Turns of earlier residencies that were left running: what they still say is not of this one. */

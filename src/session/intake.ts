@@ -43,8 +43,14 @@ export class Intake {
     const conversation = this.owner(params);
     if (!conversation || isForeign(conversation, params)) return;
     const { order } = conversation;
+    const seq = num(params.seq);
+    if (order.isNext(seq)) {
+      this.process(conversation, params);
+      if (conversation.behind.length > 0) this.runBehind(conversation);
+      return;
+    }
     const known = order.missing;
-    this.take(conversation, order.accept(num(params.seq), params));
+    this.take(conversation, order.accept(seq, params));
     const { missing } = order;
     if (missing !== undefined && missing !== known) void this.fill(conversation, missing);
   }
@@ -52,6 +58,10 @@ export class Intake {
   /** Events whose turn it is, and then what came behind them and is no event. */
   private take(conversation: Conversation, ready: readonly Obj[]): void {
     for (const params of ready) this.process(conversation, params);
+    this.runBehind(conversation);
+  }
+
+  private runBehind(conversation: Conversation): void {
     if (conversation.order.missing !== undefined) return;
     for (const run of conversation.behind.splice(0)) run();
   }
@@ -197,6 +207,7 @@ export class Intake {
 }
 
 function isForeign(conversation: Conversation, params: Obj): boolean {
+  if (conversation.foreign.size === 0) return false;
   const turnId = text(params.turnId);
   return turnId !== undefined && conversation.foreign.has(turnId);
 }

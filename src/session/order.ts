@@ -35,6 +35,13 @@ export class EventOrder {
     this.sparse = false;
   }
 
+  /** The usual case, without more ado: true where this is the very next event and nothing is missing, and takes it. */
+  isNext(seq: number | undefined): boolean {
+    if (this.open || seq !== this.last + 1) return false;
+    this.last = seq;
+    return true;
+  }
+
   /**
    * One event as it came.
    * @returns the events whose turn it is now, in order.

@@ -43,6 +43,7 @@ export class SilenceWatch {
   running(conversation: Conversation, running: boolean): void {
     this.watched.get(conversation)?.timer.cancel();
     this.watched.delete(conversation);
+    conversation.spoke = false;
     if (!running) return;
     const timer = this.deps.rules.every(LOOK_MS, () => void this.look(conversation));
     this.watched.set(conversation, { silence: newSilence(this.deps.rules.mono()), timer, looking: false });
@@ -50,8 +51,14 @@ export class SilenceWatch {
 
   /** The conversation's turn said something. */
   heard(conversation: Conversation): void {
-    const watched = this.watched.get(conversation);
-    if (watched) watched.silence = heard(this.deps.rules.mono());
+    // Often called: the time is taken when the turn is looked at.
+    conversation.spoke = true;
+  }
+
+  private catchUp(conversation: Conversation, watched: Watched): void {
+    if (!conversation.spoke) return;
+    conversation.spoke = false;
+    watched.silence = heard(this.deps.rules.mono());
   }
 
   private async look(conversation: Conversation): Promise<void> {
@@ -68,12 +75,14 @@ export class SilenceWatch {
 
   private async lookAt(conversation: Conversation, watched: Watched): Promise<void> {
     const found = { openTool: hasOpenCard(conversation), openQuestion: this.hooks.asking(conversation) };
+    this.catchUp(conversation, watched);
     const first = look(watched.silence, this.deps.rules.mono(), found);
     watched.silence = first.silence;
     if (first.result === "quiet") return;
     if (first.result === "ask") {
       const before = watched.silence;
       const numbers = await this.numbers(conversation);
+      this.catchUp(conversation, watched);
       // It spoke, or ended, while it was asked.
       if (this.watched.get(conversation) !== watched || watched.silence !== before) return;
       const second = answered(watched.silence, this.deps.rules.mono(), numbers);
@@ -120,7 +129,8 @@ export class SilenceWatch {
       "a turn that had been silent and without progress for long was ended",
     );
     const rest = await this.unseen(conversation);
-    if (this.watched.get(conversation) !== watched) return;
+    // It ended, or began to speak again, meanwhile.
+    if (this.watched.get(conversation) !== watched || conversation.spoke) return;
     if (rest)
       this.hooks.update(conversation, { kind: "text", role: "agent", messageId: rest.id, text: rest.text });
     this.hooks.end(conversation);
