@@ -62,7 +62,9 @@ export class TurnRunner {
     const before = conversation.turns;
     const { state, effects } = reduce(before, input);
     conversation.turns = state;
-    for (const effect of effects) this.run(conversation, effect);
+    // That a turn begins is told when its prompt is on its way: a person waits for that.
+    for (const effect of effects) if (!begins(effect)) this.run(conversation, effect);
+    for (const effect of effects) if (begins(effect)) this.run(conversation, effect);
     if (!isIdle(before) && isIdle(state)) this.hooks.idle(conversation);
   }
 
@@ -178,6 +180,10 @@ export class TurnRunner {
     conversation.prompts.clear();
     for (const { settle } of pending) settle({ kind: "ended", stopReason: "cancelled", usage: undefined });
   }
+}
+
+function begins(effect: Effect): boolean {
+  return effect.type === "running" && effect.running;
 }
 
 /** Busy is `-32010`; older builds said 1308 in these words, a number that elsewhere is a quota code. */
