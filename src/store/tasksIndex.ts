@@ -63,10 +63,11 @@ export class TasksIndex {
 
   /** A title that nobody chose, for a row of ours that nobody renamed. */
   autoTitle(taskId: string, title: string): Promise<void> {
-    return this.change("title", (database, columns) => {
-      if (!this.own.has(taskId)) return;
-      this.setTitle(database, columns, taskId, title, false);
-    });
+    return this.change(
+      "title",
+      (database, columns) => this.setTitle(database, columns, taskId, title, false),
+      () => this.own.has(taskId),
+    );
   }
 
   /** A title that a person chose: on any row, and nothing else in it. */
@@ -78,15 +79,17 @@ export class TasksIndex {
 
   /** More words of the person, for rows of ours. */
   searchable(taskId: string, words: string): Promise<void> {
-    return this.change("search", (database, columns) => {
-      const before = this.own.get(taskId);
-      if (before === undefined || !columns.has("searchable_text") || before.length >= SEARCH_CHARS) return;
+    const wanted = () => (this.own.get(taskId)?.length ?? SEARCH_CHARS) < SEARCH_CHARS;
+    const write = (database: Database, columns: ReadonlySet<string>) => {
+      if (!columns.has("searchable_text")) return;
+      const before = this.own.get(taskId) ?? "";
       const text = `${before}${before === "" ? "" : "\n"}${words}`.slice(0, SEARCH_CHARS);
       this.own.set(taskId, text);
       database
         .query("UPDATE tasks SET searchable_text = ?, updated_at = ? WHERE task_id = ?")
         .run(text, this.clock.now(), taskId);
-    });
+    };
+    return this.change("search", write, wanted);
   }
 
   /** The title of a conversation that a person renamed, by whichever program; undefined where nobody did. */
@@ -137,12 +140,16 @@ export class TasksIndex {
     }
   }
 
-  /** One change after the other; a locked database is tried again without blocking anything. */
+  /**
+   * One change after the other; a locked database is tried again without blocking anything.
+   * @param wanted asked when its turn has come: where it says no, the file is not touched.
+   */
   private change(
     what: string,
     run: (database: Database, columns: ReadonlySet<string>) => void,
+    wanted: () => boolean = () => true,
   ): Promise<void> {
-    const done = this.queue.then(() => this.attempt(what, run));
+    const done = this.queue.then(() => (wanted() ? this.attempt(what, run) : undefined));
     this.queue = done;
     return done;
   }
