@@ -2,8 +2,9 @@
 
 import { expect, test } from "bun:test";
 import { scaledClock, systemClock } from "../../src/platform/clock.ts";
-import { type PlayedServer, type TestBridge, testBridge } from "../support/bridge.ts";
+import type { PlayedServer } from "../support/bridge.ts";
 import type { Json, PlainClient } from "../support/plainClient.ts";
+import { serveSubscribe, sessionEvent, startPlayed } from "../support/played.ts";
 
 const tick = async (times = 8) => {
   for (let i = 0; i < times; i++) await new Promise<void>((resolve) => setImmediate(resolve));
@@ -22,10 +23,8 @@ async function write(server: PlayedServer, frames: readonly Json[], joined: bool
   await tick();
 }
 
-const event = (seq: number, type: string, payload: Json, turnId = "t"): Json => ({
-  method: "session/event",
-  params: { sessionId: "s", seq, turnId, type, payload },
-});
+const event = (seq: number, type: string, payload: Json, turnId?: string): Json =>
+  sessionEvent("s", seq, type, payload, turnId);
 const said = (seq: number, delta: string) =>
   event(seq, "model.streaming", { kind: "text_delta", assistantMessageId: "m", delta });
 const state = (reason: string, patch: Json = {}): Json => ({
@@ -33,29 +32,15 @@ const state = (reason: string, patch: Json = {}): Json => ({
   params: { type: "state.updated", scope: "session", sessionId: "s", reason, patch },
 });
 
-async function start(): Promise<{
-  test: TestBridge;
-  client: PlainClient;
-  server: PlayedServer;
-}> {
-  // The waits of rules are 20 times shorter.
-  const test = testBridge({ rules: scaledClock(systemClock(), 20) });
-  const client = test.client();
-  await client.initialize();
-  await client.newSession("/warm");
-  const server = await test.server(0);
-  const probe = await server.take((frame) => frame.method === "runtime/capabilities");
-  server.push({ id: probe.id, result: {} });
-  return { test, client, server };
-}
+/** The waits of rules are 20 times shorter. */
+const start = () => startPlayed(scaledClock(systemClock(), 20));
 
 async function ready(client: PlainClient, server: PlayedServer, words = "hi") {
   const id = await client.newSession("/one");
   const answer = client.prompt(id, words).catch((error: unknown) => error as Error);
   const create = await server.take((frame) => frame.method === "session/create");
   server.push({ id: create.id, result: { session: { sessionId: "s" }, runtime: { eventSeq: 0 } } });
-  const subscribe = await server.take((frame) => frame.method === "session/subscribe");
-  server.push({ id: subscribe.id, result: {} });
+  await serveSubscribe(server);
   const send = await server.take((frame) => frame.method === "session/send");
   return { id, answer, send };
 }

@@ -1,8 +1,9 @@
 /** Who is heard: events and answers of one conversation never reach another, nor a newer one of the same id. */
 
 import { expect, test } from "bun:test";
-import { type PlayedServer, type TestBridge, testBridge } from "../support/bridge.ts";
+import type { PlayedServer } from "../support/bridge.ts";
 import type { Json, PlainClient } from "../support/plainClient.ts";
+import { sessionEvent as event, serveSubscribe, startPlayed as start } from "../support/played.ts";
 
 /** Answers a create of the bridge with a session of that id, and the subscription that follows. */
 async function serveCreate(server: PlayedServer, sessionId: string): Promise<void> {
@@ -10,27 +11,6 @@ async function serveCreate(server: PlayedServer, sessionId: string): Promise<voi
   server.push({ id: create.id, result: { session: { sessionId }, runtime: { eventSeq: 0 } } });
   await serveSubscribe(server);
 }
-
-async function serveSubscribe(server: PlayedServer): Promise<void> {
-  const subscribe = await server.take((frame) => frame.method === "session/subscribe");
-  server.push({ id: subscribe.id, result: {} });
-}
-
-async function start(): Promise<{ test: TestBridge; client: PlainClient; server: PlayedServer }> {
-  const test = testBridge();
-  const client = test.client();
-  await client.initialize();
-  await client.newSession("/warm");
-  const server = await test.server(0);
-  const probe = await server.take((frame) => frame.method === "runtime/capabilities");
-  server.push({ id: probe.id, result: {} });
-  return { test, client, server };
-}
-
-const event = (sessionId: string, seq: number, type: string, payload: Json, turnId = "t") => ({
-  method: "session/event",
-  params: { sessionId, seq, turnId, type, payload },
-});
 
 test("M1 M2 M4 two conversations at once: text, ends and questions reach their own, and a foreign session nobody", async () => {
   const { test, client, server } = await start();

@@ -1,5 +1,6 @@
 /** A bridge in this process whose app-server the test plays, with a client and a conversation whose turn runs. */
 
+import type { Clock } from "../../src/platform/clock.ts";
 import { type PlayedServer, type TestBridge, testBridge } from "./bridge.ts";
 import type { Json, PlainClient } from "./plainClient.ts";
 
@@ -14,8 +15,9 @@ export interface Played {
   readonly server: PlayedServer;
 }
 
-export async function startPlayed(): Promise<Played> {
-  const test = testBridge();
+/** @param rules the clock of the rules; real time where none is given. */
+export async function startPlayed(rules?: Clock): Promise<Played> {
+  const test = testBridge(rules ? { rules } : {});
   const client = test.client();
   await client.initialize();
   await client.newSession("/warm");
