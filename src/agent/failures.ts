@@ -3,7 +3,7 @@
 import { RequestError } from "@agentclientprotocol/sdk/unstable";
 import { RpcError } from "../backend/rpc.ts";
 import { errors, ProductError } from "../errors/index.ts";
-import { maskSecrets } from "../platform/log.ts";
+import { errorName, maskSecrets } from "../platform/log.ts";
 import { type TurnFailure, turnFailure } from "../translate/failure.ts";
 
 /** ACP's code for "sign in first"; editors offer the sign-in at it. */
@@ -18,7 +18,7 @@ export function requestError(error: unknown): RequestError {
   if (error instanceof ProductError) return productError(error);
   if (error instanceof RpcError)
     return failureError(turnFailure({ code: error.code, message: error.message, data: error.data }));
-  return productError(errors.internal(error instanceof Error ? error.name : typeof error));
+  return productError(errors.internal(errorName(error)));
 }
 
 /** A turn that failed, in the words of the person who must do something about it. */

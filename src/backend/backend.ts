@@ -6,8 +6,8 @@
 
 import { errors, ProductError } from "../errors/index.ts";
 import { type Clock, sleep } from "../platform/clock.ts";
-import { type Obj, str } from "../platform/json.ts";
-import type { Log } from "../platform/log.ts";
+import type { Obj } from "../platform/json.ts";
+import { errorName, type Log } from "../platform/log.ts";
 import { maskSecrets, safeName } from "../platform/mask.ts";
 import type { Credentials } from "../store/providers.ts";
 import { accountSnapshot, type HeaderRefusal, headersFor } from "./account.ts";
@@ -398,10 +398,6 @@ export class Backend {
   }
 }
 
-function errorName(error: unknown): string {
-  return error instanceof Error ? error.name : typeof error;
-}
-
 function shownTail(tail: string): string {
   return maskSecrets(tail.trim().split("\n").slice(-STDERR_SHOWN_LINES).join("\n"));
 }
@@ -415,9 +411,4 @@ export function compareVersions(a: string, b: string): number {
     if (difference !== 0) return difference;
   }
   return 0;
-}
-
-/** The session that a frame of the backend speaks of. */
-export function sessionOf(params: Obj): string | undefined {
-  return str(params.sessionId);
 }

@@ -5,6 +5,7 @@
 
 import { type Clock, sleep } from "../platform/clock.ts";
 import { LineSplitter } from "../platform/lines.ts";
+import { errorName } from "../platform/log.ts";
 import { MaskedTail } from "../platform/mask.ts";
 import type { ByteSink } from "../platform/writer.ts";
 import { LineWriter } from "../platform/writer.ts";
@@ -99,7 +100,7 @@ export class AppServer {
     try {
       return this.rpc.receive(line);
     } catch (error) {
-      hooks.onBadLine(`one that failed (${error instanceof Error ? error.name : typeof error})`, line.length);
+      hooks.onBadLine(`one that failed (${errorName(error)})`, line.length);
       return false;
     }
   }

@@ -131,17 +131,6 @@ function masked(params: Params): Params {
   );
 }
 
-type FailureKind =
-  | "captcha"
-  | "quota"
-  | "rate"
-  | "overloaded"
-  | "network"
-  | "context"
-  | "model"
-  | "other"
-  | "auth";
-
 const FAILURES = {
   captcha: "promptFailedCaptcha",
   quota: "promptFailedQuota",
@@ -152,7 +141,10 @@ const FAILURES = {
   model: "promptFailedModel",
   other: "promptFailedOther",
   auth: "notSignedIn",
-} as const satisfies Record<FailureKind, ErrorName>;
+} as const satisfies Record<string, ErrorName>;
+
+/** What a failed turn may mean to a person. */
+export type FailureKind = keyof typeof FAILURES;
 
 /** The values that an error's sentence and hint need. */
 type Needs<Name extends ErrorName> = ParamsOf<

@@ -30,6 +30,11 @@ export interface Log {
   once(key: string, level: Level, message: string): void;
 }
 
+/** An error as a line may name it: its class, since its words may hold anything. */
+export function errorName(error: unknown): string {
+  return error instanceof Error ? error.name : typeof error;
+}
+
 export interface LogOptions {
   readonly dir: string;
   /** File name without extension, unique per process. */

@@ -5,7 +5,7 @@
 
 import type { Backend } from "../backend/backend.ts";
 import { list, num, type Obj, obj, str, text } from "../platform/json.ts";
-import type { Log } from "../platform/log.ts";
+import { errorName, type Log } from "../platform/log.ts";
 import { taskUpdated } from "../tasks/background.ts";
 import { translateEvent } from "../translate/events.ts";
 import { turnFailure } from "../translate/failure.ts";
@@ -88,11 +88,7 @@ export class Intake {
           return seq === undefined ? [] : [{ seq, params: { ...event, sessionId: backendId } }];
         });
     } catch (error) {
-      this.deps.log.once(
-        "call:session/events",
-        "warn",
-        `lost events could not be read: ${error instanceof Error ? error.name : typeof error}`,
-      );
+      this.deps.log.once("call:session/events", "warn", `lost events could not be read: ${errorName(error)}`);
     }
     this.take(conversation, order.fill(hole, events));
   }

@@ -10,7 +10,7 @@ import { errors } from "../errors/index.ts";
 import { type Language, type SentenceKey, sentence, t } from "../locale/index.ts";
 import type { Clock } from "../platform/clock.ts";
 import { list, num, type Obj, obj, str, text } from "../platform/json.ts";
-import type { Log } from "../platform/log.ts";
+import { errorName, type Log } from "../platform/log.ts";
 import type { AliasStore } from "../store/aliases.ts";
 import type { TasksIndex } from "../store/tasksIndex.ts";
 import { cancelTask, endTasks, keepTask, knowsTask } from "../tasks/background.ts";
@@ -409,7 +409,7 @@ ${words}
     this.deps.log.once(
       `call:${method}`,
       "warn",
-      `${method} failed: ${error instanceof RpcError ? error.code : error instanceof Error ? error.name : typeof error}`,
+      `${method} failed: ${error instanceof RpcError ? error.code : errorName(error)}`,
     );
   }
 }

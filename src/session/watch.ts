@@ -3,7 +3,7 @@
 import type { Backend } from "../backend/backend.ts";
 import type { Clock, Timer } from "../platform/clock.ts";
 import { list, type Obj, obj, str } from "../platform/json.ts";
-import type { Log } from "../platform/log.ts";
+import { errorName, type Log } from "../platform/log.ts";
 import type { Update } from "../translate/updates.ts";
 import { LOOK_MS } from "../turn/limits.ts";
 import { answered, heard, look, newSilence, progressDue, type Silence } from "../turn/silence.ts";
@@ -161,11 +161,7 @@ export class SilenceWatch {
   }
 
   private note(method: string, error: unknown): void {
-    this.deps.log.once(
-      `watch:${method}`,
-      "warn",
-      `${method} failed: ${error instanceof Error ? error.name : typeof error}`,
-    );
+    this.deps.log.once(`watch:${method}`, "warn", `${method} failed: ${errorName(error)}`);
   }
 }
 

@@ -107,9 +107,6 @@ const KINDS: Record<string, Kind> = {
   },
 };
 
-/** Kinds of the word `fail`; `config` fails before there is a turn. */
-export const FAILURE_KINDS = [...Object.keys(KINDS), "config"];
-
 /** @returns undefined for a kind that is not known. */
 export function failureOf(
   kind: string,

@@ -3,18 +3,8 @@
  * older build's nested `cause`, or in the message alone; codes decide, texts only where there is no code.
  */
 
+import type { FailureKind } from "../errors/index.ts";
 import { num, type Obj, obj, text } from "../platform/json.ts";
-
-export type FailureKind =
-  | "auth"
-  | "captcha"
-  | "quota"
-  | "rate"
-  | "overloaded"
-  | "network"
-  | "context"
-  | "model"
-  | "other";
 
 export interface TurnFailure {
   readonly kind: FailureKind;

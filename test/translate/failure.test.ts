@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { type FailureKind, turnFailure } from "../../src/translate/failure.ts";
+import type { FailureKind } from "../../src/errors/index.ts";
+import { turnFailure } from "../../src/translate/failure.ts";
 import { eachSeed, someValue, WRONG_VALUES } from "../support/random.ts";
 
 /** What each code of a provider, of the model layer or of the wire means. */
