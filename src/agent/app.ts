@@ -291,7 +291,9 @@ class Surface {
 
   async load(params: Obj) {
     const { conversation, id } = await this.attach(params);
-    const messages = await this.usable(conversation, id, () => this.deps.sessions.history(conversation));
+    const messages = await this.usable(conversation, id, () =>
+      this.deps.sessions.history(conversation, this.client),
+    );
     for (const update of replayUpdates(messages, conversation.cwd)) {
       this.deps.clients.publishTo(this.client, conversation.id, update);
     }

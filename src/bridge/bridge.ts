@@ -119,7 +119,7 @@ export function createBridge(deps: BridgeDeps): Bridge {
     compactAt: config.autoCompactThreshold,
     newId: deps.newId ?? (() => crypto.randomUUID()),
     sink: {
-      update: (conversation, update) => clients.publish(conversation.id, update),
+      update: (conversation, update, except) => clients.publish(conversation.id, update, except),
       settings: (conversation, before) => announceSettings(clients, conversation, before, language),
       running: () => {},
       asking: (conversation) => questions.asking(conversation),

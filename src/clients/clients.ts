@@ -25,12 +25,15 @@ export class Clients {
     return [...this.attached];
   }
 
-  /** @param id the conversation's first id, for clients that have none of their own. */
-  publish(id: string, update: Update): void {
+  /**
+   * @param id the conversation's first id, for clients that have none of their own.
+   * @param except clients that are left out.
+   */
+  publish(id: string, update: Update, except?: ReadonlySet<object>): void {
     let fenced: string | undefined;
     let terminal: string | undefined;
     for (const client of this.attached) {
-      if (!client.initialized) continue;
+      if (!client.initialized || except?.has(client)) continue;
       let body: string | undefined;
       if (client.style.terminal) body = terminal ??= renderUpdate(update, client.style);
       else body = fenced ??= renderUpdate(update, client.style);

@@ -71,6 +71,10 @@ export class Conversation {
   readonly queuedInputs = new Map<string, string>();
   /** A second look at the to-do list that is due. */
   rereading: Timer | undefined;
+  /** Clients that read the whole history just now: what is caught up on is part of that. */
+  readonly readers = new Set<object>();
+  /** When its session was last known to be resident; milliseconds of the rules' clock. */
+  trustedAt = 0;
   nextKey = 1;
   /** The one resume or create under way, shared by all who need it. */
   opening: Promise<Obj | undefined> | undefined;

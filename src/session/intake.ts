@@ -187,13 +187,15 @@ export class Intake {
     const source = text(payload.inputSource);
     const hidden = payload.inputVisibility === "model-only";
     conversation.prompted = true;
+    const notification = source === "background_task" || source === "subagent";
+    conversation.translate.shown.turnStarted(text(payload.messageId), notification);
     this.turns.dispatch(conversation, {
       type: "started",
       turn: {
         turnId,
         inputId: text(payload.inputId),
         foregroundExecutionId: text(payload.foregroundExecutionId),
-        notification: source === "background_task" || source === "subagent",
+        notification,
         own: source !== undefined || hidden,
         goal: source?.startsWith("goal") === true,
       },

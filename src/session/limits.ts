@@ -16,6 +16,8 @@ export const HISTORY_DEADLINE_MS = 10_000;
 export const TITLE_CHARS = 80;
 /** How often a session is brought up again that the backend drops before it is used. */
 export const BRING_UP_TRIES = 5;
+/** A resident session that was quiet this long is asked for what it has before it is used; milliseconds. */
+export const RESIDENT_TRUST_MS = 300_000;
 /** More events than this are never missing at once: a number beyond is no place in the order. */
 export const MAX_HOLE = 100_000;
 /** How far one state revision may be from the last that was told. */

@@ -4,14 +4,15 @@
  */
 
 import type { Backend } from "../backend/backend.ts";
-import { CODE, RpcError } from "../backend/rpc.ts";
+import { CODE, type RequestOptions, RpcError } from "../backend/rpc.ts";
 import { errors } from "../errors/index.ts";
+import type { Clock } from "../platform/clock.ts";
 import { isObj, list, num, type Obj, obj, text } from "../platform/json.ts";
 import type { AliasStore } from "../store/aliases.ts";
 import { contextUsage, planUpdate } from "../translate/events.ts";
 import type { Update } from "../translate/updates.ts";
 import type { Conversation } from "./conversation.ts";
-import { BRING_UP_TRIES } from "./limits.ts";
+import { BRING_UP_TRIES, RESIDENT_TRUST_MS } from "./limits.ts";
 import type { Registry } from "./registry.ts";
 import type { ModelRef } from "./settings.ts";
 
@@ -34,13 +35,15 @@ export interface ResidenceHooks {
   settings(conversation: Conversation, patch: Obj): void;
   /** A session was made; `session` of its snapshot. */
   created(conversation: Conversation, session: Obj): void;
-  /** `session` of the snapshot of a session that was there before. */
-  resumed(conversation: Conversation, session: Obj): void;
+  /** The snapshot of a session that was there before. */
+  resumed(conversation: Conversation, snapshot: Obj): void;
 }
 
 export interface ResidenceDeps {
   readonly backend: Backend;
   readonly aliases: AliasStore;
+  /** The scaled clock of the rules. */
+  readonly rules: Clock;
 }
 
 export class Residence {
@@ -58,7 +61,18 @@ export class Residence {
 
   /** True where the session can be used as it is. */
   holds(conversation: Conversation): boolean {
-    return conversation.opening === undefined && this.isResident(conversation);
+    return (
+      conversation.opening === undefined && this.isResident(conversation) && this.isTrusted(conversation)
+    );
+  }
+
+  /** Its session was heard of just now. */
+  trust(conversation: Conversation): void {
+    conversation.trustedAt = this.deps.rules.mono();
+  }
+
+  private isTrusted({ trustedAt }: Conversation): boolean {
+    return this.deps.rules.mono() - trustedAt < RESIDENT_TRUST_MS;
   }
 
   private isResident({ residentIn }: Conversation): boolean {
@@ -73,9 +87,10 @@ export class Residence {
   of(conversation: Conversation): Promise<Obj | undefined> {
     if (conversation.opening) return conversation.opening;
     if (this.holds(conversation)) return Promise.resolve(undefined);
-    const opening = this.alone(async () =>
-      this.isResident(conversation) ? undefined : this.bringUp(conversation),
-    ).finally(() => {
+    const opening = this.alone(async () => {
+      if (this.isResident(conversation) && (await this.isThere(conversation))) return undefined;
+      return this.bringUp(conversation);
+    }).finally(() => {
       if (conversation.opening === opening) conversation.opening = undefined;
     });
     conversation.opening = opening;
@@ -91,6 +106,20 @@ export class Residence {
     const turn = this.gate.then(run);
     this.gate = turn.catch(() => {});
     return turn;
+  }
+
+  /** Asks for what came since the last event: a session that was dropped says so, one that is there tells it. */
+  private async isThere(conversation: Conversation): Promise<boolean> {
+    if (this.isTrusted(conversation)) return true;
+    try {
+      await this.subscribe(conversation);
+    } catch (error) {
+      if (isEvicted(error)) return false;
+      // Builds that cannot say are believed: what is asked of the session next will tell.
+      if (!(error instanceof RpcError)) throw error;
+    }
+    this.trust(conversation);
+    return true;
   }
 
   private async bringUp(conversation: Conversation): Promise<Obj> {
@@ -118,8 +147,10 @@ export class Residence {
     conversation.revision = num(obj(snapshot.runtime).stateRevision);
     conversation.order.reset(num(obj(snapshot.runtime).eventSeq) ?? 0);
     this.takeSnapshot(conversation, snapshot);
-    this.hooks[fresh ? "created" : "resumed"](conversation, obj(snapshot.session));
+    if (fresh) this.hooks.created(conversation, obj(snapshot.session));
+    else this.hooks.resumed(conversation, snapshot);
     await this.subscribe(conversation);
+    this.trust(conversation);
     return snapshot;
   }
 
@@ -224,14 +255,15 @@ export class Residence {
     method: string,
     params: Obj,
     optional: readonly string[] = [],
+    options: RequestOptions = {},
   ): Promise<unknown> {
     try {
-      return await this.deps.backend.call(method, params, optional);
+      return await this.deps.backend.call(method, params, optional, options);
     } catch (error) {
       if (!isEvicted(error)) throw error;
       conversation.residentIn = 0;
       const again = () =>
-        this.deps.backend.call(method, { ...params, sessionId: conversation.backendId }, optional);
+        this.deps.backend.call(method, { ...params, sessionId: conversation.backendId }, optional, options);
       return this.alone(async () => {
         // Another call may have brought it up while this one waited.
         if (!this.isResident(conversation)) await this.bringUp(conversation);

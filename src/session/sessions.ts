@@ -14,7 +14,8 @@ import { errorName, type Log } from "../platform/log.ts";
 import type { AliasStore } from "../store/aliases.ts";
 import type { TasksIndex } from "../store/tasksIndex.ts";
 import { cancelTask, endTasks, keepTask, knowsTask } from "../tasks/background.ts";
-import { closeOpenCards, planUpdate } from "../translate/events.ts";
+import { cutOpenCards, planUpdate } from "../translate/events.ts";
+import { lastMessageId, missedUpdates } from "../translate/missed.ts";
 import type { Update } from "../translate/updates.ts";
 import { isRunning, type Notice, type Outcome } from "../turn/machine.ts";
 import { Conversation, type PromptContent } from "./conversation.ts";
@@ -28,7 +29,8 @@ import { TurnRunner } from "./turns.ts";
 import { SilenceWatch } from "./watch.ts";
 
 export interface SessionSink {
-  update(conversation: Conversation, update: Update): void;
+  /** @param except clients that need not see it. */
+  update(conversation: Conversation, update: Update, except?: ReadonlySet<object>): void;
   /** Mode, model or level are not what they were before. */
   settings(conversation: Conversation, before: Settings): void;
   /** A turn of any kind began or ended. */
@@ -85,8 +87,9 @@ export class Sessions {
         const backendId = text(session.sessionId);
         if (backendId !== undefined) this.titles.created(conversation, backendId, session.traceId);
       },
-      resumed: (conversation, session) => {
-        this.titles.stored(conversation, session.title);
+      resumed: (conversation, snapshot) => {
+        this.catchUp(conversation, snapshot.messages);
+        this.titles.stored(conversation, obj(snapshot.session).title);
         const { backendId } = conversation;
         if (backendId !== undefined) void this.titles.resumed(conversation, backendId);
       },
@@ -94,19 +97,24 @@ export class Sessions {
     this.turns = new TurnRunner(deps, this.registry, this.residence, {
       update: (conversation, update) => this.deliver(conversation, update),
       running: (conversation, running) => {
+        if (!running) this.residence.trust(conversation);
         this.watch.running(conversation, running);
         deps.sink.running(conversation, running);
       },
-      sent: (conversation, prompt) => this.titles.sent(conversation, prompt),
+      sent: (conversation, prompt) => {
+        conversation.translate.shown.prompted(prompt.content);
+        this.titles.sent(conversation, prompt);
+      },
       idle: (conversation) => this.idle(conversation),
       notice: (conversation, notice) => this.notice(conversation, notice),
       dropQuestions: (conversation) => deps.sink.dropQuestions(conversation),
     });
-    this.watch = new SilenceWatch(deps, {
+    this.watch = new SilenceWatch(deps, this.residence, {
       update: (conversation, update) => this.deliver(conversation, update),
       asking: (conversation) => deps.sink.asking(conversation),
       end: (conversation) => {
         conversation.muted = conversation.turns.turn?.turnId;
+        conversation.translate.shown.givenUp = true;
         this.turns.dispatch(conversation, { type: "silent" });
       },
     });
@@ -235,15 +243,21 @@ export class Sessions {
     return answer;
   }
 
-  /** The stored messages of a conversation, whole, from a resume's own answer where one was needed. */
-  async history(conversation: Conversation): Promise<readonly unknown[]> {
+  /**
+   * The stored messages of a conversation, whole, from a resume's own answer where one was needed.
+   * @param reader the client that is shown them, and needs no part of them besides.
+   */
+  async history(conversation: Conversation, reader: object): Promise<readonly unknown[]> {
     if (conversation.backendId === undefined) return [];
-    const snapshot = await this.residence.of(conversation);
-    if (snapshot) return list(snapshot.messages);
-    const answer = await this.residence.call(conversation, "session/messages", {
-      sessionId: conversation.backendId,
-    });
-    return list(obj(answer).messages);
+    conversation.readers.add(reader);
+    try {
+      const snapshot = await this.residence.of(conversation);
+      if (snapshot) return list(snapshot.messages);
+      const params = { sessionId: conversation.backendId };
+      return list(obj(await this.residence.call(conversation, "session/messages", params)).messages);
+    } finally {
+      conversation.readers.delete(reader);
+    }
   }
 
   /** Sessions that the backend stores, newest first; of one workspace, where one is named. */
@@ -295,7 +309,7 @@ export class Sessions {
       conversation.residentIn = 0;
       const { tasks, translate } = conversation;
       // Whatever ran in the background was below that process, and went with it.
-      for (const update of [...endTasks(tasks, translate, "lost"), ...closeOpenCards(translate)]) {
+      for (const update of [...endTasks(tasks, translate, "lost"), ...cutOpenCards(translate)]) {
         this.deliver(conversation, update);
       }
       this.deps.sink.dropQuestions(conversation);
@@ -340,7 +354,18 @@ export class Sessions {
     if (!sameSettings(before, after)) this.deps.sink.settings(conversation, before);
   }
 
-  private deliver(conversation: Conversation, update: Update): void {
+  /** A session is back with its whole history: what of it was not shown is shown, to all who do not read it anyway. */
+  private catchUp(conversation: Conversation, messages: unknown): void {
+    if (!Array.isArray(messages)) return;
+    const { translate, readers } = conversation;
+    // What it held when it was opened first is for those who ask for it.
+    if (conversation.residency > 1) {
+      for (const update of missedUpdates(translate, messages)) this.deliver(conversation, update, readers);
+    }
+    translate.shown.reset(lastMessageId(messages));
+  }
+
+  private deliver(conversation: Conversation, update: Update, except?: ReadonlySet<object>): void {
     if (!this.registry.owns(conversation)) return;
     if (update.kind === "mode") return this.fold(conversation, { mode: { current: update.mode } });
     if (update.kind === "title") return this.titles.pushed(conversation, update.title, update.source);
@@ -348,16 +373,9 @@ export class Sessions {
       const words = conversation.repeats[update.role].filter(update.text);
       if (words === "") return;
       if (words !== update.text)
-        return this.deps.sink.update(conversation, {
-          ...update, // Some clients join all chunks of a reply, so the line brings its own room.
-          text: `
-
-${words}
-
-`,
-        });
+        return this.deps.sink.update(conversation, { ...update, text: words }, except);
     }
-    this.deps.sink.update(conversation, update);
+    this.deps.sink.update(conversation, update, except);
     if (update.kind === "tool" && update.change === "closed" && update.card.name === "TodoWrite")
       this.rereadTodos(conversation);
   }

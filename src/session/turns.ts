@@ -7,7 +7,7 @@ import { CODE, RpcError } from "../backend/rpc.ts";
 import { errors } from "../errors/index.ts";
 import type { Clock } from "../platform/clock.ts";
 import { obj } from "../platform/json.ts";
-import { closeOpenCards } from "../translate/events.ts";
+import { cutOpenCards } from "../translate/events.ts";
 import type { Update } from "../translate/updates.ts";
 import { type Effect, type Input, isIdle, type Notice, type Outcome, reduce } from "../turn/machine.ts";
 import type { Conversation, PromptContent } from "./conversation.ts";
@@ -85,7 +85,7 @@ export class TurnRunner {
         conversation.residentIn = 0;
         if (conversation.backendId !== undefined)
           this.deps.backend.tell("session/close", { sessionId: conversation.backendId });
-        for (const update of closeOpenCards(conversation.translate)) this.hooks.update(conversation, update);
+        for (const update of cutOpenCards(conversation.translate)) this.hooks.update(conversation, update);
         return;
       }
       case "settle": {

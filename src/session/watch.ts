@@ -1,14 +1,17 @@
 /** Watches turns that say nothing: shows that they live, and ends those that do not. */
 
 import type { Backend } from "../backend/backend.ts";
+import { CODE, RpcError } from "../backend/rpc.ts";
 import type { Clock, Timer } from "../platform/clock.ts";
-import { list, type Obj, obj, str } from "../platform/json.ts";
+import { list, obj } from "../platform/json.ts";
 import { errorName, type Log } from "../platform/log.ts";
+import { lastMessageId, missedUpdates } from "../translate/missed.ts";
 import type { Update } from "../translate/updates.ts";
 import { LOOK_MS } from "../turn/limits.ts";
 import { answered, heard, look, newSilence, progressDue, type Silence } from "../turn/silence.ts";
 import type { Conversation } from "./conversation.ts";
 import { HISTORY_DEADLINE_MS, LOOK_DEADLINE_MS } from "./limits.ts";
+import type { Residence } from "./residence.ts";
 
 export interface WatchHooks {
   update(conversation: Conversation, update: Update): void;
@@ -25,6 +28,9 @@ export interface WatchDeps {
   readonly log: Log;
 }
 
+/** In place of a turn's numbers: its session is not there. */
+const GONE = "gone";
+
 interface Watched {
   silence: Silence;
   readonly timer: Timer;
@@ -36,6 +42,7 @@ export class SilenceWatch {
 
   constructor(
     private readonly deps: WatchDeps,
+    private readonly residence: Residence,
     private readonly hooks: WatchHooks,
   ) {}
 
@@ -82,6 +89,9 @@ export class SilenceWatch {
     if (first.result === "ask") {
       const before = watched.silence;
       const numbers = await this.numbers(conversation);
+      // A session that is not resident any more runs no turn.
+      if (numbers === GONE && this.watched.get(conversation) === watched)
+        return this.end(conversation, watched);
       this.catchUp(conversation, watched);
       // It spoke, or ended, while it was asked.
       if (this.watched.get(conversation) !== watched || watched.silence !== before) return;
@@ -116,6 +126,7 @@ export class SilenceWatch {
       const { contextUsed, totalTokenCount, turnCount } = obj(answer.projection);
       return JSON.stringify([contextUsed, totalTokenCount, turnCount]);
     } catch (error) {
+      if (error instanceof RpcError && error.code === CODE.notResident) return GONE;
       this.note("session/read", error);
       return undefined;
     }
@@ -128,36 +139,28 @@ export class SilenceWatch {
       "warn",
       "a turn that had been silent and without progress for long was ended",
     );
-    const rest = await this.unseen(conversation);
+    const messages = await this.history(conversation);
     // It ended, or began to speak again, meanwhile.
     if (this.watched.get(conversation) !== watched || conversation.spoke) return;
-    if (rest)
-      this.hooks.update(conversation, { kind: "text", role: "agent", messageId: rest.id, text: rest.text });
+    for (const update of missedUpdates(conversation.translate, messages)) {
+      if (update.kind === "text" && update.role === "agent") this.hooks.update(conversation, update);
+    }
+    const last = lastMessageId(messages);
+    if (last !== undefined) conversation.translate.shown.reset(last);
     this.hooks.end(conversation);
   }
 
-  private async unseen(
-    conversation: Conversation,
-  ): Promise<{ id: string | undefined; text: string } | undefined> {
-    let messages: readonly unknown[];
+  private async history(conversation: Conversation): Promise<readonly unknown[]> {
+    const params = { sessionId: conversation.backendId };
+    const options = { deadlineMs: HISTORY_DEADLINE_MS };
     try {
-      const params = { sessionId: conversation.backendId };
-      const options = { deadlineMs: HISTORY_DEADLINE_MS };
-      messages = list(obj(await this.deps.backend.call("session/messages", params, [], options)).messages);
+      return list(
+        obj(await this.residence.call(conversation, "session/messages", params, [], options)).messages,
+      );
     } catch (error) {
       this.note("session/messages", error);
-      return undefined;
+      return [];
     }
-    const last = messages.findLastIndex((message) => obj(obj(message).info).role === "user");
-    const replies = messages.slice(last + 1).map(obj);
-    const whole = replies
-      .flatMap((message) => list(message.parts).map(obj))
-      .flatMap(textOf)
-      .join("");
-    const shown = conversation.repeats.agent.shown;
-    if (!whole.startsWith(shown) || whole.length === shown.length) return undefined;
-    const info = obj(obj(replies.at(-1)).info);
-    return { id: str(info.messageId) ?? str(info.id), text: whole.slice(shown.length) };
   }
 
   private note(method: string, error: unknown): void {
@@ -170,8 +173,4 @@ function hasOpenCard(conversation: Conversation): boolean {
     if ((card.status === "pending" || card.status === "in_progress") && !card.launched) return true;
   }
   return false;
-}
-
-function textOf(part: Obj): string[] {
-  return part.type === "text" && typeof part.text === "string" ? [part.text] : [];
 }

@@ -6,8 +6,11 @@ import { viewTool } from "./tools.ts";
 import type { ToolCard, Update } from "./updates.ts";
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
-/** `launched`: runs in the background, and ends with its task instead of its turn. */
-export type Card = Mutable<ToolCard> & { stdout: string; stderr: string; launched: boolean };
+/**
+ * `launched`: runs in the background, and ends with its task instead of its turn. `cut`: closed because its session was
+ * gone, whatever became of the call.
+ */
+export type Card = Mutable<ToolCard> & { stdout: string; stderr: string; launched: boolean; cut: boolean };
 
 /** Where the cards of a conversation are kept, and what relative paths are relative to. */
 export interface CardHolder {
@@ -50,6 +53,7 @@ export function openCard(
     stdout: "",
     stderr: "",
     launched: false,
+    cut: false,
   };
   state.cards.set(id, card);
   return card;

@@ -15,6 +15,7 @@ import {
   refreshCard,
 } from "./cards.ts";
 import { finalRemainder, OUTPUT_CHARS } from "./output.ts";
+import { Shown } from "./shown.ts";
 import { displayDiffs, resultFiles } from "./tools.ts";
 import type { PlanEntry, SubagentResult, ToolCard, Update } from "./updates.ts";
 import { tokens } from "./usage.ts";
@@ -29,10 +30,19 @@ export interface TranslateState {
   contextWindow: number;
   lastUsed: number;
   lastPlan: string;
+  readonly shown: Shown;
 }
 
 export function newTranslateState(cwd: string): TranslateState {
-  return { cwd, cards: new Map(), calls: new Map(), contextWindow: 0, lastUsed: -1, lastPlan: "[]" };
+  return {
+    cwd,
+    cards: new Map(),
+    calls: new Map(),
+    contextWindow: 0,
+    lastUsed: -1,
+    lastPlan: "[]",
+    shown: new Shown(),
+  };
 }
 
 /** One `session/event`: its `type` and `payload`. Turn events other than their effect on cards are not drawn here. */
@@ -51,8 +61,10 @@ export function translateEvent(state: TranslateState, type: string, payload: Obj
       return title === undefined ? [] : [{ kind: "title", title, source: str(payload.source) ?? "" }];
     }
     case "turn.completed":
+      state.shown.turnOver();
       return [...turnUsage(state, payload), ...closeOpenCards(state)];
     case "turn.failed":
+      state.shown.turnOver();
       return closeOpenCards(state);
     default:
       return [];
@@ -67,6 +79,18 @@ export function closeOpenCards(state: TranslateState): Update[] {
     if (card.launched && isOpen(card)) continue;
     if (isOpen(card)) updates.push(closeCard(card, "failed"));
     state.cards.delete(id);
+  }
+  return updates;
+}
+
+/** The session is gone: what its cards waited for may be told by its history, once it is back. */
+export function cutOpenCards(state: TranslateState): Update[] {
+  const updates: Update[] = [];
+  state.calls.clear();
+  for (const card of state.cards.values()) {
+    if (!isOpen(card)) continue;
+    card.cut = true;
+    updates.push(closeCard(card, "failed"));
   }
   return updates;
 }
@@ -94,17 +118,23 @@ export function ensureCard(
 function streaming(state: TranslateState, payload: Obj): Update[] {
   const delta = payload.delta;
   switch (payload.kind) {
-    case "text_delta":
+    case "text_delta": {
       if (typeof delta !== "string" || delta === "") return [];
-      return [{ kind: "text", role: "agent", messageId: text(payload.assistantMessageId), text: delta }];
+      const id = text(payload.assistantMessageId);
+      state.shown.said(id, "agent", delta.length);
+      return [{ kind: "text", role: "agent", messageId: id, text: delta }];
+    }
     case "reasoning_delta": {
       if (typeof delta !== "string" || delta === "") return [];
       const id = text(payload.assistantMessageId);
+      state.shown.said(id, "thought", delta.length);
       return [{ kind: "text", role: "thought", messageId: id && thoughtId(id), text: delta }];
     }
     case "tool_call": {
       const id = text(payload.toolCallId);
       const name = text(payload.toolName);
+      const messageId = text(payload.assistantMessageId);
+      if (messageId !== undefined) state.shown.said(messageId, "agent", 0);
       if (id !== undefined && name !== undefined) state.calls.set(id, { name, input: obj(payload.input) });
       return [];
     }

@@ -75,7 +75,7 @@ interface Message {
   readonly parts: readonly Obj[];
 }
 
-function latestById(messages: readonly unknown[]): Message[] {
+export function latestById(messages: readonly unknown[]): Message[] {
   const order: Message[] = [];
   const places = new Map<string, number>();
   for (const value of messages) {
@@ -92,17 +92,17 @@ function latestById(messages: readonly unknown[]): Message[] {
   return order;
 }
 
-function messageIdOf(info: Obj): string | undefined {
+export function messageIdOf(info: Obj): string | undefined {
   return text(info.messageId) ?? text(info.id);
 }
 
-function isHidden(info: Obj): boolean {
+export function isHidden(info: Obj): boolean {
   const semantics = obj(info.semantics);
   return semantics.transcriptVisibility === "hidden" || info.visibility === "model-only";
 }
 
 /** A person's words, without the reminders that the agent's runtime appended to them. */
-function userText(parts: readonly Obj[]): string {
+export function userText(parts: readonly Obj[]): string {
   return parts
     .filter((part) => part.type === "text" && part.synthetic !== true)
     .map((part) => (str(part.text) ?? "").replace(REMINDER, "\n").trim())
@@ -110,7 +110,7 @@ function userText(parts: readonly Obj[]): string {
     .join("\n");
 }
 
-function* assistantPart(
+export function* assistantPart(
   state: TranslateState,
   part: Obj,
   messageId: string | undefined,
