@@ -10,7 +10,7 @@ import type { Clients } from "../clients/clients.ts";
 import { errors } from "../errors/index.ts";
 import { type Language, t } from "../locale/index.ts";
 import type { Clock } from "../platform/clock.ts";
-import { num, type Obj, obj, str } from "../platform/json.ts";
+import { type Obj, obj, str } from "../platform/json.ts";
 import type { Log } from "../platform/log.ts";
 import type { Conversation } from "../session/conversation.ts";
 import type { Sessions } from "../session/sessions.ts";
@@ -18,7 +18,7 @@ import { findModel, modelRef, modelValue, parseModel, type Settings } from "../s
 import type { Credentials } from "../store/providers.ts";
 import { replayUpdates } from "../translate/history.ts";
 import { type LeftOut, promptContent } from "./content.ts";
-import { failureError, requestError } from "./failures.ts";
+import { failureError, requestError, serialised, unlessCancelled } from "./failures.ts";
 import { PromptLane } from "./lane.ts";
 import { LAST_ANSWERS_MS } from "./limits.ts";
 import { mcpServers } from "./mcp.ts";
@@ -141,21 +141,6 @@ export function connectAgent(send: (message: string) => void, deps: AgentDeps): 
   };
 }
 
-/** A message as a line. What the SDK echoes of a hostile request may be nested deeper than can be written again. */
-function serialised(message: AnyMessage): string {
-  try {
-    return JSON.stringify(message);
-  } catch (error) {
-    if ("method" in message || !("id" in message)) throw error;
-    const { code, message: words } = obj(obj(message).error);
-    return JSON.stringify({
-      jsonrpc: "2.0",
-      id: message.id,
-      error: { code: num(code) ?? -32603, message: str(words) ?? "Internal error" },
-    });
-  }
-}
-
 function agentApp(surface: Surface): AgentApp {
   const answered =
     <P, R>(run: (params: P, signal: AbortSignal) => R | Promise<R>) =>
@@ -166,6 +151,8 @@ function agentApp(surface: Surface): AgentApp {
         throw requestError(error);
       }
     };
+  const cancellable = <P, R>(run: (params: P, signal: AbortSignal) => R | Promise<R>) =>
+    answered((params: P, signal) => unlessCancelled(signal, run, params));
   const app = agent({ name: "zcode-acp" })
     .onRequest(
       "session/prompt",
@@ -178,44 +165,44 @@ function agentApp(surface: Surface): AgentApp {
     )
     .onRequest(
       "initialize",
-      answered((params) => surface.initialize(obj(params))),
+      cancellable((params) => surface.initialize(obj(params))),
     )
     .onRequest(
       "authenticate",
-      answered(() => surface.authenticate()),
+      cancellable(() => surface.authenticate()),
     )
     .onRequest(
       "session/new",
-      answered((params) => surface.newSession(obj(params))),
+      cancellable((params) => surface.newSession(obj(params))),
     )
     .onRequest(
       "session/load",
-      answered((params) => surface.load(obj(params))),
+      cancellable((params, signal) => surface.load(obj(params), signal)),
     )
     .onRequest(
       "session/resume",
-      answered((params) => surface.resume(obj(params))),
+      cancellable((params) => surface.resume(obj(params))),
     )
     .onRequest(
       "session/list",
-      answered((params) => surface.list(obj(params))),
+      cancellable((params) => surface.list(obj(params))),
     )
     .onRequest(
       "session/close",
-      answered((params) => surface.close(obj(params))),
+      cancellable((params) => surface.close(obj(params))),
     )
     .onRequest(
       "session/set_mode",
-      answered((params) => surface.setMode(obj(params))),
+      cancellable((params) => surface.setMode(obj(params))),
     )
     .onRequest(
       "session/set_config_option",
-      answered((params) => surface.setOption(obj(params))),
+      cancellable((params) => surface.setOption(obj(params))),
     )
     .onNotification("session/cancel", ({ params }) => surface.cancel(obj(params)));
   for (const [name, run] of Object.entries(surface.extensions)) {
     // The underscore is what ACP reserves for extensions; older clients of this agent send the name without it.
-    for (const method of [name, `_${name}`]) app.onRequest(method, obj, answered(run));
+    for (const method of [name, `_${name}`]) app.onRequest(method, obj, cancellable(run));
   }
   return app;
 }
@@ -289,14 +276,15 @@ class Surface {
     return { sessionId: conversation.id, ...this.settings(conversation) };
   }
 
-  async load(params: Obj) {
+  async load(params: Obj, signal: AbortSignal) {
     const { conversation, id } = await this.attach(params);
     const messages = await this.usable(conversation, id, () =>
-      this.deps.sessions.history(conversation, this.client),
+      this.deps.sessions.history(conversation, this.client, signal),
     );
-    for (const update of replayUpdates(messages, conversation.cwd)) {
-      this.deps.clients.publishTo(this.client, conversation.id, update);
-    }
+    if (!signal.aborted)
+      for (const update of replayUpdates(messages, conversation.cwd)) {
+        this.deps.clients.publishTo(this.client, conversation.id, update);
+      }
     return this.settings(conversation);
   }
 

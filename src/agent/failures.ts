@@ -1,8 +1,9 @@
 /** Every failure that leaves over ACP goes through here: a code, a sentence, a hint, and never a stack. */
 
-import { RequestError } from "@agentclientprotocol/sdk/unstable";
+import { type AnyMessage, RequestError } from "@agentclientprotocol/sdk/unstable";
 import { RpcError } from "../backend/rpc.ts";
 import { errors, ProductError } from "../errors/index.ts";
+import { num, obj, str } from "../platform/json.ts";
 import { errorName, maskSecrets } from "../platform/log.ts";
 import { type TurnFailure, turnFailure } from "../translate/failure.ts";
 
@@ -19,6 +20,25 @@ export function requestError(error: unknown): RequestError {
   if (error instanceof RpcError)
     return failureError(turnFailure({ code: error.code, message: error.message, data: error.data }));
   return productError(errors.internal(errorName(error)));
+}
+
+/**
+ * The answer of a request, or ACP's word for one that its client has cancelled: nothing holds that up, and what the work
+ * still comes to is nobody's any more.
+ */
+export function unlessCancelled<P, R>(
+  signal: AbortSignal,
+  run: (params: P, signal: AbortSignal) => R | Promise<R>,
+  params: P,
+): Promise<R> {
+  return new Promise((resolve, reject) => {
+    const cancel = () => reject(RequestError.requestCancelled());
+    if (signal.aborted) return cancel();
+    signal.addEventListener("abort", cancel, { once: true });
+    (async () => run(params, signal))()
+      .then(resolve, reject)
+      .finally(() => signal.removeEventListener("abort", cancel));
+  });
 }
 
 /** A turn that failed, in the words of the person who must do something about it. */
@@ -45,5 +65,20 @@ function codeOf(error: ProductError): number {
       return NOT_FOUND;
     default:
       return INTERNAL;
+  }
+}
+
+/** A message as a line. What the SDK echoes of a hostile request may be nested deeper than can be written again. */
+export function serialised(message: AnyMessage): string {
+  try {
+    return JSON.stringify(message);
+  } catch (error) {
+    if ("method" in message || !("id" in message)) throw error;
+    const { code, message: words } = obj(obj(message).error);
+    return JSON.stringify({
+      jsonrpc: "2.0",
+      id: message.id,
+      error: { code: num(code) ?? -32603, message: str(words) ?? "Internal error" },
+    });
   }
 }

@@ -246,10 +246,16 @@ export class Sessions {
   /**
    * The stored messages of a conversation, whole, from a resume's own answer where one was needed.
    * @param reader the client that is shown them, and needs no part of them besides.
+   * @param signal it does not wait for them any more.
    */
-  async history(conversation: Conversation, reader: object): Promise<readonly unknown[]> {
+  async history(
+    conversation: Conversation,
+    reader: object,
+    signal: AbortSignal,
+  ): Promise<readonly unknown[]> {
     if (conversation.backendId === undefined) return [];
     conversation.readers.add(reader);
+    signal.addEventListener("abort", () => conversation.readers.delete(reader), { once: true });
     try {
       const snapshot = await this.residence.of(conversation);
       if (snapshot) return list(snapshot.messages);
