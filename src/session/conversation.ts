@@ -25,6 +25,12 @@ export interface PendingPrompt {
   sent: boolean;
 }
 
+/** Settings that a person chose. */
+export interface Wish {
+  readonly mode?: string;
+  readonly model?: ModelRef;
+}
+
 export class Conversation {
   /** Every ACP id that names it; the first is the one it was made or loaded under. */
   readonly aliases = new Set<string>();
@@ -38,8 +44,8 @@ export class Conversation {
   /** What came while events were missing, to be done after them. */
   readonly behind: (() => void)[] = [];
   settings: Settings = NO_SETTINGS;
-  /** Set before first use: ride in `session/create`. */
-  wanted: { mode?: string; model?: ModelRef } = {};
+  /** Chosen before first use, to ride in `session/create`, or while the backend could not take it. */
+  wanted: Wish = {};
   title = "";
   /** A person chose the title. */
   titlePinned = false;

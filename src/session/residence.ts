@@ -11,7 +11,7 @@ import { isObj, list, num, type Obj, obj, text } from "../platform/json.ts";
 import type { AliasStore } from "../store/aliases.ts";
 import { contextUsage, planUpdate } from "../translate/events.ts";
 import type { Update } from "../translate/updates.ts";
-import type { Conversation } from "./conversation.ts";
+import type { Conversation, Wish } from "./conversation.ts";
 import { BRING_UP_TRIES, RESIDENT_TRUST_MS } from "./limits.ts";
 import type { Registry } from "./registry.ts";
 import type { ModelRef } from "./settings.ts";
@@ -147,8 +147,10 @@ export class Residence {
     conversation.revision = num(obj(snapshot.runtime).stateRevision);
     conversation.order.reset(num(obj(snapshot.runtime).eventSeq) ?? 0);
     this.takeSnapshot(conversation, snapshot);
-    if (fresh) this.hooks.created(conversation, obj(snapshot.session));
-    else this.hooks.resumed(conversation, snapshot);
+    if (fresh) {
+      this.hooks.created(conversation, obj(snapshot.session));
+      conversation.wanted = {};
+    } else this.hooks.resumed(conversation, snapshot);
     await this.subscribe(conversation);
     this.trust(conversation);
     return snapshot;
@@ -233,8 +235,42 @@ export class Residence {
     for (const update of updates) this.hooks.update(conversation, update);
   }
 
+  /**
+   * Changes what was wished for. What the backend cannot take now waits on the record for the next prompt, and counts
+   * as chosen meanwhile.
+   */
+  async applyWanted(conversation: Conversation): Promise<void> {
+    const { mode, model } = conversation.wanted;
+    conversation.wanted = {};
+    if (mode !== undefined) {
+      await this.unlessBusy(conversation, { mode }, async () => {
+        const params = { sessionId: conversation.backendId, mode };
+        const snapshot = await this.call(conversation, "session/setMode", params);
+        // A build that answers no snapshot has still taken it.
+        this.hooks.settings(conversation, { mode: { current: mode }, ...settingsOf(snapshot) });
+      });
+    }
+    if (model !== undefined)
+      await this.unlessBusy(conversation, { model }, () => this.setModel(conversation, model));
+  }
+
+  private async unlessBusy(
+    conversation: Conversation,
+    wish: Wish,
+    change: () => Promise<void>,
+  ): Promise<void> {
+    try {
+      await change();
+    } catch (error) {
+      if (!isBusy(error)) throw error;
+      // A later wish has the last word.
+      conversation.wanted = { ...wish, ...conversation.wanted };
+      this.hooks.settings(conversation, wishedSettings(wish));
+    }
+  }
+
   /** Sets a model with a level that it knows: one that declares levels refuses a choice without. */
-  async setModel(conversation: Conversation, model: ModelRef): Promise<void> {
+  private async setModel(conversation: Conversation, model: ModelRef): Promise<void> {
     const choice = conversation.settings.models.find(
       (entry) => entry.ref.providerId === model.providerId && entry.ref.modelId === model.modelId,
     );
@@ -271,6 +307,22 @@ export class Residence {
       });
     }
   }
+}
+
+/** A wish in the shape of a settings patch. */
+export function wishedSettings({ mode, model }: Wish): Obj {
+  return {
+    ...(mode === undefined ? {} : { mode: { current: mode } }),
+    ...(model === undefined ? {} : { model: { current: model } }),
+  };
+}
+
+/** Busy is `-32010`; older builds said 1308 in these words, a number that elsewhere is a quota code. */
+export function isBusy(error: unknown): boolean {
+  return (
+    error instanceof RpcError &&
+    (error.code === CODE.busy || (error.code === 1308 && error.message === "prompt is running"))
+  );
 }
 
 function isEvicted(error: unknown): boolean {

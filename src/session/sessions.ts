@@ -14,16 +14,16 @@ import { errorName, type Log } from "../platform/log.ts";
 import type { AliasStore } from "../store/aliases.ts";
 import type { TasksIndex } from "../store/tasksIndex.ts";
 import { cancelTask, endTasks, keepTask, knowsTask } from "../tasks/background.ts";
-import { cutOpenCards, planUpdate } from "../translate/events.ts";
+import { cutOpenCards, planUpdate, setWindow } from "../translate/events.ts";
 import { lastMessageId, missedUpdates } from "../translate/missed.ts";
 import type { Update } from "../translate/updates.ts";
 import { isRunning, type Notice, type Outcome } from "../turn/machine.ts";
-import { Conversation, type PromptContent } from "./conversation.ts";
+import { Conversation, type PromptContent, type Wish } from "./conversation.ts";
 import { Intake } from "./intake.ts";
 import { LIST_LIMIT, SET_ASIDE_DEATHS, TODO_REREAD_MS } from "./limits.ts";
 import { Registry } from "./registry.ts";
-import { Residence, settingsOf, todosOf } from "./residence.ts";
-import { foldSettings, type ModelRef, type Settings } from "./settings.ts";
+import { Residence, todosOf, wishedSettings } from "./residence.ts";
+import { chosenModel, foldSettings, type Settings } from "./settings.ts";
 import { Titles } from "./titles.ts";
 import { TurnRunner } from "./turns.ts";
 import { SilenceWatch } from "./watch.ts";
@@ -197,26 +197,12 @@ export class Sessions {
   }
 
   /** Changes mode or model: at once where the session is live, else with its creation. */
-  async change(conversation: Conversation, wanted: { mode?: string; model?: ModelRef }): Promise<void> {
-    if (conversation.backendId === undefined && !conversation.opening) {
-      Object.assign(conversation.wanted, wanted);
-      this.fold(conversation, {
-        ...(wanted.mode === undefined ? {} : { mode: { current: wanted.mode } }),
-        ...(wanted.model === undefined ? {} : { model: { current: wanted.model } }),
-      });
-      return;
-    }
-    await this.residence.of(conversation);
-    const sessionId = conversation.backendId;
-    if (wanted.mode !== undefined) {
-      const snapshot = await this.residence.call(conversation, "session/setMode", {
-        sessionId,
-        mode: wanted.mode,
-      });
-      // A build that answers no snapshot has still taken it.
-      this.fold(conversation, { mode: { current: wanted.mode }, ...settingsOf(snapshot) });
-    }
-    if (wanted.model !== undefined) await this.residence.setModel(conversation, wanted.model);
+  async change(conversation: Conversation, wish: Wish): Promise<void> {
+    const unused = conversation.backendId === undefined && !conversation.opening;
+    if (!unused) await this.residence.of(conversation);
+    conversation.wanted = { ...conversation.wanted, ...wish };
+    if (unused) this.fold(conversation, wishedSettings(wish));
+    else await this.residence.applyWanted(conversation);
   }
 
   /**
@@ -357,6 +343,7 @@ export class Sessions {
     const before = conversation.settings;
     const after = foldSettings(before, patch);
     conversation.settings = after;
+    this.foldWindow(conversation, before);
     if (!sameSettings(before, after)) this.deps.sink.settings(conversation, before);
   }
 
@@ -369,6 +356,16 @@ export class Sessions {
       for (const update of missedUpdates(translate, messages)) this.deliver(conversation, update, readers);
     }
     translate.shown.reset(lastMessageId(messages));
+  }
+
+  /** The window of another model is another one; a backend that names none, or 0, leaves the list's word. */
+  private foldWindow(conversation: Conversation, before: Settings): void {
+    const { settings, translate } = conversation;
+    const chosen = chosenModel(settings);
+    const changed =
+      chosen?.ref.modelId !== before.model?.modelId || chosen?.ref.providerId !== before.model?.providerId;
+    if (chosen?.contextWindow === undefined || (!changed && translate.contextWindow > 0)) return;
+    for (const update of setWindow(translate, chosen.contextWindow)) this.deliver(conversation, update);
   }
 
   private deliver(conversation: Conversation, update: Update, except?: ReadonlySet<object>): void {

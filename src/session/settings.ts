@@ -52,6 +52,11 @@ export function foldSettings(settings: Settings, patch: Obj): Settings {
   };
 }
 
+/** What is known of the model that is chosen. */
+export function chosenModel({ model, models }: Settings): ModelChoice | undefined {
+  return models.find(({ ref }) => ref.modelId === model?.modelId && ref.providerId === model.providerId);
+}
+
 export function modelRef(value: unknown): ModelRef | undefined {
   const modelId = text(obj(value).modelId);
   return modelId === undefined ? undefined : { providerId: str(obj(value).providerId) ?? "", modelId };

@@ -3,7 +3,6 @@
  */
 
 import type { Backend } from "../backend/backend.ts";
-import { CODE, RpcError } from "../backend/rpc.ts";
 import { errors } from "../errors/index.ts";
 import type { Clock } from "../platform/clock.ts";
 import { obj } from "../platform/json.ts";
@@ -12,7 +11,7 @@ import type { Update } from "../translate/updates.ts";
 import { type Effect, type Input, isIdle, type Notice, type Outcome, reduce } from "../turn/machine.ts";
 import type { Conversation, PromptContent } from "./conversation.ts";
 import type { Registry } from "./registry.ts";
-import { type Residence, UNSERVED_TOOLS } from "./residence.ts";
+import { isBusy, type Residence, UNSERVED_TOOLS } from "./residence.ts";
 
 export interface TurnHooks {
   update(conversation: Conversation, update: Update): void;
@@ -124,6 +123,7 @@ export class TurnRunner {
     try {
       // The usual case awaits nothing before the request is on its way.
       if (!this.residence.holds(conversation)) await this.residence.of(conversation);
+      if (hasWishes(conversation)) await this.residence.applyWanted(conversation);
       const pushed = this.deps.backend.beforePrompt();
       if (pushed) await pushed;
       // Cancelled or closed while the session was being made ready: nothing was sent, so nothing needs stopping.
@@ -186,12 +186,9 @@ function begins(effect: Effect): boolean {
   return effect.type === "running" && effect.running;
 }
 
-/** Busy is `-32010`; older builds said 1308 in these words, a number that elsewhere is a quota code. */
-function isBusy(error: unknown): boolean {
-  return (
-    error instanceof RpcError &&
-    (error.code === CODE.busy || (error.code === 1308 && error.message === "prompt is running"))
-  );
+/** A setting was changed while the backend could not take it. */
+function hasWishes({ wanted }: Conversation): boolean {
+  return wanted.mode !== undefined || wanted.model !== undefined;
 }
 
 function asError(error: unknown): Error {

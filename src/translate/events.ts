@@ -346,6 +346,14 @@ function usage(state: TranslateState, value: Obj): Update[] {
   return contextUsage(state, used, undefined);
 }
 
+/** The window is another one from here on: told where something is known to be in it. */
+export function setWindow(state: TranslateState, size: number): Update[] {
+  const window = tokens(size) ?? 0;
+  if (window === 0 || window === state.contextWindow) return [];
+  state.contextWindow = window;
+  return state.lastUsed > 0 ? [{ kind: "usage", used: state.lastUsed, size: window }] : [];
+}
+
 /** A usage update for `used` tokens, or nothing where the window is not known or nothing changed. */
 export function contextUsage(state: TranslateState, used: number, size: number | undefined): Update[] {
   state.contextWindow = tokens(size) || state.contextWindow;

@@ -355,7 +355,8 @@ class Step {
       this.set({ turn: undefined });
     }
     this.freedEarly(failed);
-    if ((active?.accepted || active?.turnId !== undefined) && !turn?.notification) {
+    const others = turn?.notification && (active?.turnId === undefined || active.turnId !== turn.turnId);
+    if ((active?.accepted || active?.turnId !== undefined) && !others) {
       // The lock went without an end of our turn: nothing more can come of it.
       this.set({ active: undefined });
       this.settle(
