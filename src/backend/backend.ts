@@ -39,6 +39,8 @@ export interface BackendHooks {
   question(request: ServerRequest, reply: Reply): void;
   /** The process is gone; every session of it must be resumed before it is used again. */
   lost(error: ProductError): void;
+  /** The process is about to be replaced; every session of it must be resumed before it is used again. */
+  restarting(): void;
 }
 
 export interface BackendDeps {
@@ -78,6 +80,11 @@ export class Backend {
   private pushedStamp = "";
   /** The built-in provider table of the running build; undefined where it takes no account push. */
   private table: string | undefined;
+  /** What a build that takes no push was started with. */
+  private startedKeys = "";
+  private lacksKey = false;
+  /** A process that is ended on purpose, to be started anew. */
+  private replaced: AppServer | undefined;
   private closed = false;
   private readonly ending = new AbortController();
   /** Ends of a working process, less than the quiet time apart. */
@@ -148,11 +155,37 @@ export class Backend {
     });
   }
 
-  /** Before each prompt, awaited where it answers a promise: signing in elsewhere must be enough, so changed files are pushed again. */
-  beforePrompt(): Promise<void> | undefined {
+  /**
+   * Before each prompt, awaited where it answers a promise: signing in elsewhere must be enough, so changed files are
+   * pushed again. A build that takes no push got its key when it was started: where it has failed for want of one, it is
+   * started anew.
+   * @param mayRestart asked where that would be needed; true where nothing runs that would be lost.
+   */
+  beforePrompt(mayRestart: () => boolean): Promise<void> | undefined {
     const server = this.server;
-    if (!server?.alive || this.table === undefined) return undefined;
-    return this.deps.credentialsStamp() === this.pushedStamp ? undefined : this.pushAccount(server);
+    if (!server?.alive || (this.table === undefined && !this.lacksKey)) return undefined;
+    if (this.deps.credentialsStamp() === this.pushedStamp) return undefined;
+    return this.table === undefined ? this.renew(server, mayRestart) : this.pushAccount(server);
+  }
+
+  /** A turn failed because nobody is signed in, or no longer. */
+  noteLacksKey(): void {
+    this.lacksKey = true;
+  }
+
+  private async renew(server: AppServer, mayRestart: () => boolean): Promise<void> {
+    const stamp = this.deps.credentialsStamp();
+    const { launch } = await this.deps.locate(this.ending.signal);
+    if (this.server !== server || !launch) return;
+    if (keysOf(launch) !== this.startedKeys) {
+      if (!mayRestart()) return;
+      this.deps.log.write("info", "somebody signed in: the app-server is started anew");
+      this.replaced = server;
+      this.hooks.restarting();
+      await server.kill();
+      return;
+    }
+    this.pushedStamp = stamp;
   }
 
   /** Ends the process and everything that it started; memoised. */
@@ -204,6 +237,7 @@ export class Backend {
 
   private async start(): Promise<AppServer> {
     await this.backOff();
+    const stamp = this.deps.credentialsStamp();
     const located = await this.deps.locate(this.ending.signal);
     const launch = located.launch;
     if (!launch) throw errors.backendNotFound(located.looked);
@@ -216,6 +250,9 @@ export class Backend {
     }
     this.startCount++;
     this.pushedAccount = "";
+    this.pushedStamp = stamp;
+    this.startedKeys = keysOf(launch);
+    this.lacksKey = false;
     this.table = launch.builtinTable;
     let probed = false;
     const server: AppServer = new AppServer(
@@ -224,7 +261,7 @@ export class Backend {
       this.deps.clock,
       ({ code, signal }) => {
         if (this.server === server) this.server = undefined;
-        if (!probed || this.closed) return;
+        if (!probed || this.closed || this.replaced === server) return;
         this.noteDeath();
         const how = signal ? `signal ${signal}` : `code ${code}`;
         const tail = shownTail(server.stderrTail);
@@ -396,6 +433,11 @@ export class Backend {
         return reply.error(CODE.methodNotFound, `Method not found: ${request.method}`);
     }
   }
+}
+
+/** What a launch hands over of a person's sign-in. */
+function keysOf({ env }: Launch): string {
+  return JSON.stringify([env.ANTHROPIC_API_KEY, env.ZCODE_MODEL]);
 }
 
 function shownTail(tail: string): string {

@@ -106,6 +106,7 @@ export function createBridge(deps: BridgeDeps): Bridge {
       terminal: (params) => sessions.intake.terminal(params),
       question: (request, reply) => questions.ask(request, reply),
       lost: (error) => sessions.lost(error),
+      restarting: () => sessions.restarting(),
     },
   );
   const sessions: Sessions = new Sessions({

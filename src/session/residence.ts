@@ -269,6 +269,16 @@ export class Residence {
     }
   }
 
+  /** Gives a model to a session that was made when there was none: somebody has signed in since. */
+  async chooseModel(conversation: Conversation): Promise<void> {
+    if (conversation.settings.model !== undefined || conversation.wanted.model !== undefined) return;
+    const params = { sessionId: conversation.backendId, workspace: workspaceOf(conversation.cwd) };
+    this.hooks.settings(conversation, settingsOf(await this.call(conversation, "session/resume", params)));
+    const { model, models } = conversation.settings;
+    const [first] = models;
+    if (model === undefined && first) await this.setModel(conversation, first.ref);
+  }
+
   /** Sets a model with a level that it knows: one that declares levels refuses a choice without. */
   private async setModel(conversation: Conversation, model: ModelRef): Promise<void> {
     const choice = conversation.settings.models.find(

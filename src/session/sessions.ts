@@ -13,7 +13,7 @@ import { list, num, type Obj, obj, str, text } from "../platform/json.ts";
 import { errorName, type Log } from "../platform/log.ts";
 import type { AliasStore } from "../store/aliases.ts";
 import type { TasksIndex } from "../store/tasksIndex.ts";
-import { cancelTask, endTasks, keepTask, knowsTask } from "../tasks/background.ts";
+import { cancelTask, endTasks, keepTask, knowsTask, openTasks } from "../tasks/background.ts";
 import { cutOpenCards, planUpdate, setWindow } from "../translate/events.ts";
 import { lastMessageId, missedUpdates } from "../translate/missed.ts";
 import type { Update } from "../translate/updates.ts";
@@ -106,6 +106,7 @@ export class Sessions {
         this.titles.sent(conversation, prompt);
       },
       idle: (conversation) => this.idle(conversation),
+      mayRestart: () => this.mayRestart(),
       notice: (conversation, notice) => this.notice(conversation, notice),
       dropQuestions: (conversation) => deps.sink.dropQuestions(conversation),
     });
@@ -307,6 +308,21 @@ export class Sessions {
       this.deps.sink.dropQuestions(conversation);
       this.turns.dispatch(conversation, { type: "lost", error });
     }
+  }
+
+  /** The backend's process is about to be replaced while nothing runs in it. */
+  restarting(): void {
+    for (const conversation of this.registry.all()) conversation.residentIn = 0;
+  }
+
+  /** True where nothing runs but prompts that are not sent yet. */
+  private mayRestart(): boolean {
+    return this.registry
+      .all()
+      .every(
+        ({ turns, tasks, opening }) =>
+          !opening && !turns.turn && !turns.active?.accepted && !turns.lockHeld && openTasks(tasks) === 0,
+      );
   }
 
   /** The conversation that a question of the backend belongs to. */

@@ -3,10 +3,12 @@
  */
 
 import type { Backend } from "../backend/backend.ts";
+import { RpcError } from "../backend/rpc.ts";
 import { errors } from "../errors/index.ts";
 import type { Clock } from "../platform/clock.ts";
 import { obj } from "../platform/json.ts";
 import { cutOpenCards } from "../translate/events.ts";
+import { turnFailure } from "../translate/failure.ts";
 import type { Update } from "../translate/updates.ts";
 import { type Effect, type Input, isIdle, type Notice, type Outcome, reduce } from "../turn/machine.ts";
 import type { Conversation, PromptContent } from "./conversation.ts";
@@ -23,6 +25,8 @@ export interface TurnHooks {
   idle(conversation: Conversation): void;
   /** One line for the person, beside what the model says. */
   notice(conversation: Conversation, notice: Notice): void;
+  /** True where nothing would be lost with the backend's process. */
+  mayRestart(): boolean;
   /** Nobody waits for the questions of the running turn any more. */
   dropQuestions(conversation: Conversation): void;
 }
@@ -93,6 +97,7 @@ export class TurnRunner {
         if (effect.outcome.kind === "ended" && effect.outcome.stopReason !== "cancelled")
           conversation.deaths = 0;
         conversation.grown = true;
+        if (lacksKey(effect.outcome)) this.deps.backend.noteLacksKey();
         pending?.settle(effect.outcome);
         return;
       }
@@ -121,11 +126,12 @@ export class TurnRunner {
     const pending = conversation.prompts.get(key);
     if (!pending) return;
     try {
-      // The usual case awaits nothing before the request is on its way.
-      if (!this.residence.holds(conversation)) await this.residence.of(conversation);
-      if (hasWishes(conversation)) await this.residence.applyWanted(conversation);
-      const pushed = this.deps.backend.beforePrompt();
+      // The usual case awaits nothing before the request is on its way. A create wants the account pushed before it.
+      const pushed = this.deps.backend.beforePrompt(this.hooks.mayRestart);
       if (pushed) await pushed;
+      if (!this.residence.holds(conversation)) await this.residence.of(conversation);
+      else if (pushed) await this.residence.chooseModel(conversation);
+      if (hasWishes(conversation)) await this.residence.applyWanted(conversation);
       // Cancelled or closed while the session was being made ready: nothing was sent, so nothing needs stopping.
       if (!conversation.prompts.has(key)) throw new Error("cancelled");
       const { content, attachments } = pending.prompt;
@@ -180,6 +186,17 @@ export class TurnRunner {
     conversation.prompts.clear();
     for (const { settle } of pending) settle({ kind: "ended", stopReason: "cancelled", usage: undefined });
   }
+}
+
+/** A failure that signing in may mend. */
+function lacksKey(outcome: Outcome): boolean {
+  const failure =
+    outcome.kind === "failed"
+      ? outcome.failure
+      : outcome.kind === "lost" && outcome.error instanceof RpcError
+        ? turnFailure({ code: outcome.error.code, message: outcome.error.message, data: outcome.error.data })
+        : undefined;
+  return failure?.kind === "auth" || failure?.kind === "model";
 }
 
 function begins(effect: Effect): boolean {

@@ -71,15 +71,41 @@ test("B19 A11 after signing in elsewhere the next prompt works without a restart
   await agent.close();
 });
 
-test("B19 a plan that was signed in to after the start is pushed before the next prompt", async () => {
+test("B19 A11 a plan that was signed in to after the start is pushed before the next prompt, which gets a model in a session that had none", async () => {
   const agent = planAgent({});
   const session = await agent.start();
   await expect(agent.client.prompt(session, "hi")).rejects.toThrow();
   writeFileSync(join(agent.home, ".zcode", "v2", "config.json"), JSON.stringify(individual(KEY)));
-  await expect(agent.client.prompt(session, "hi")).rejects.toThrow();
+  expect((await agent.client.prompt(session, "text Now")).stopReason).toBe("end_turn");
   const fresh = await agent.client.newSession(agent.workspace);
   expect((await agent.client.prompt(fresh, "text Signed in")).stopReason).toBe("end_turn");
   await agent.close();
+});
+
+test("A11 a build that takes no push got its key when it was started: it is started anew once somebody has signed in, and nothing that runs is lost", async () => {
+  const bin = tempDir("bin");
+  const sim = installZcode(join(bin, "inner"), { sim: "--era 0.16.5" });
+  const refusing = installZcode(join(bin, "refusing"), { sim: "--era 0.16.5 --refuse session/send:401" });
+  // A process without the key refuses every prompt, as a provider would.
+  const zcode = join(bin, "zcode");
+  writeFileSync(
+    zcode,
+    `#!/bin/sh\nif [ "$1" = --version ]; then exec '${sim}' --version; fi\nif [ "$ANTHROPIC_API_KEY" = '${KEY}' ]; then exec '${sim}' "$@"; fi\nexec '${refusing}' "$@"\n`,
+    { mode: 0o755 },
+  );
+  const agent = launch({ args: ["stdio"], home: home({}), env: { ZCODE_BIN: zcode } });
+  const session = await agent.start();
+  const refused = (await agent.client.prompt(session, "hi").catch((error: unknown) => error)) as {
+    code: number;
+  };
+  expect(refused.code).toBe(-32000);
+  // Without a change it is not started anew.
+  await expect(agent.client.prompt(session, "hi")).rejects.toMatchObject({ code: -32000 });
+  writeFileSync(join(agent.home, ".zcode", "v2", "config.json"), JSON.stringify(individual(KEY)));
+  expect((await agent.client.prompt(session, "text Signed in")).stopReason).toBe("end_turn");
+  expect(agent.client.text("agent_message_chunk", session)).toContain("Signed in");
+  await agent.close();
+  expect(agent.strays).toEqual([]);
 });
 
 test("B19 a start plan is refused with a reason that the person sees", async () => {
