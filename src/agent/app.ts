@@ -12,6 +12,7 @@ import { type Language, t } from "../locale/index.ts";
 import type { Clock } from "../platform/clock.ts";
 import { type Obj, obj, str } from "../platform/json.ts";
 import type { Log } from "../platform/log.ts";
+import type { Usage } from "../quota/types.ts";
 import type { Conversation } from "../session/conversation.ts";
 import type { Sessions } from "../session/sessions.ts";
 import { findModel, modelRef, modelValue, parseModel, type Settings } from "../session/settings.ts";
@@ -36,6 +37,8 @@ export interface AgentDeps {
   /** True where the simulator is the backend: nobody has to sign in. */
   readonly simulated: boolean;
   credentials(): Credentials;
+  /** How much of each plan is used. */
+  usage(): Promise<Usage>;
   /** Every request, answer and notification but updates, for the black box; size in characters. */
   onFrame(
     direction: "in" | "out",
@@ -380,6 +383,7 @@ class Surface {
       );
       return { configOptions: configOptions(conversation, this.deps.language) };
     },
+    "account/usage_stats": async () => ({ ...(await this.deps.usage()) }),
     "session/cancelBackgroundTask": async (params) => {
       const { cancelled, status, reason } = await this.deps.sessions.cancelTask(
         this.known(params),

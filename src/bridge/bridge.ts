@@ -17,6 +17,7 @@ import type { Log } from "../platform/log.ts";
 import { maskedHead } from "../platform/mask.ts";
 import type { Paths } from "../platform/paths.ts";
 import type { Recorder } from "../platform/recorder.ts";
+import type { QuotaReader } from "../quota/reader.ts";
 import { Sessions } from "../session/sessions.ts";
 import { AliasStore } from "../store/aliases.ts";
 import { credentialsStamp, readCredentials } from "../store/providers.ts";
@@ -135,6 +136,14 @@ export function createBridge(deps: BridgeDeps): Bridge {
     owner: (params) => sessions.owner(params),
     publish: (conversation, update) => clients.publish(conversation.id, update),
   });
+  let reader: Promise<QuotaReader> | undefined;
+  // Loaded when somebody asks: most windows never do, and every one of them starts.
+  const quota = () => {
+    reader ??= import("../quota/open.ts").then(
+      ({ openQuota }) => openQuota({ clock, log, paths: deps.paths, config }).reader,
+    );
+    return reader;
+  };
   let closing: Promise<void> | undefined;
   return {
     connect(transport) {
@@ -152,6 +161,7 @@ export function createBridge(deps: BridgeDeps): Bridge {
         clock,
         simulated: config.backend === "sim",
         credentials,
+        usage: async () => (await quota()).usage(),
         onFrame: (direction, what, id, session, size) =>
           deps.blackbox.frame(`client ${direction}`, what, id, session, size),
       });

@@ -42,7 +42,13 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   },
   serve: later("serve"),
   hub: later("hub"),
-  quota: later("quota"),
+  quota: {
+    about: "command.quota",
+    load: async () => {
+      const { default: def, FLAGS } = await import("./quota.ts");
+      return plain("quota", "about.quota", FLAGS, def);
+    },
+  },
   chat: later("chat"),
 };
 

@@ -25,6 +25,7 @@ const USAGE_ERRORS: ReadonlySet<ErrorName> = new Set<ErrorName>([
   "badFlagValue",
   "missingFlagValue",
   "badRecording",
+  "flagsTogether",
 ]);
 
 const HELP: ReadonlySet<string> = new Set(["help", "--help", "-h"]);

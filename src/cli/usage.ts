@@ -40,8 +40,13 @@ export function table(rows: readonly Row[]): string {
 }
 
 function spelling(name: string, flag: Flag): string {
-  if (flag.type === "enum") return `--${name} ${(flag.options ?? []).join("|")}`;
-  return "valueHint" in flag && flag.valueHint ? `--${name} ${flag.valueHint}` : `--${name}`;
+  const hint = "valueHint" in flag ? flag.valueHint : undefined;
+  if (flag.type === "positional") return flag.required === false ? `[${hint ?? name}]` : (hint ?? name);
+  const aliases = "alias" in flag && flag.alias !== undefined ? [flag.alias].flat() : [];
+  const short = aliases.filter((alias) => alias.length === 1).map((alias) => `-${alias}`);
+  const words = [...short, `--${name}`].join(", ");
+  if (flag.type === "enum") return `${words} ${(flag.options ?? []).join("|")}`;
+  return hint ? `${words} ${hint}` : words;
 }
 
 function preset(flag: Flag, language: Language): string {

@@ -21,9 +21,18 @@ export interface Config {
   /** The folder that frames are recorded in. */
   readonly record: string | undefined;
   readonly keepHappyEyeballs: boolean;
-  /** How many times shorter the waits of rules are; 1 outside tests. */
   /** Tokens; undefined for never. */
   readonly autoCompactThreshold: number | undefined;
+  readonly quota: {
+    readonly ollamaApiKey: string | undefined;
+    readonly opencodeWorkspace: string | undefined;
+    readonly opencodeCookie: string | undefined;
+    readonly glmOrigin: string | undefined;
+    readonly opencodeOrigin: string | undefined;
+    readonly ollamaOrigin: string | undefined;
+  };
+  readonly hub: { readonly token: string | undefined; readonly host: string; readonly port: number };
+  /** How many times shorter the waits of rules are; 1 outside tests. */
   readonly timeScale: number;
   /** What was wrong with variables and file, in the order it was found. */
   readonly problems: readonly ProductError[];
@@ -73,6 +82,15 @@ export function loadConfig(
     record: path(parsed.record),
     keepHappyEyeballs: parsed.keepHappyEyeballs,
     autoCompactThreshold: parsed.autoCompactThreshold,
+    quota: {
+      ollamaApiKey: parsed.ollamaApiKey,
+      opencodeWorkspace: parsed.opencodeWorkspace,
+      opencodeCookie: parsed.opencodeCookie,
+      glmOrigin: parsed.glmOrigin,
+      opencodeOrigin: parsed.opencodeOrigin,
+      ollamaOrigin: parsed.ollamaOrigin,
+    },
+    hub: { token: parsed.remoteToken, host: parsed.hubHost, port: parsed.hubPort },
     timeScale: parsed.timeScale,
     problems,
   };
@@ -88,8 +106,10 @@ function* sources(
   const variable = env[info.variable];
   // Set to nothing is how an editor's settings unset a variable.
   if (variable) yield { where: info.variable, value: variable };
-  if (info.inFile && file[name] !== undefined)
-    yield { where: `"${name}" in ${configFile}`, value: file[name] };
+  if (!info.inFile) return;
+  const key = info.key ?? name;
+  const value = key.split(".").reduce<unknown>((inner, part) => obj(inner)[part], file);
+  if (value !== undefined) yield { where: `"${key}" in ${configFile}`, value };
 }
 
 function readConfigFile(path: string, readFile: (path: string) => string, problems: ProductError[]): Obj {

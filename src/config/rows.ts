@@ -8,7 +8,7 @@ export function variableTable(): string {
     const info = settingInfo.get(settings.shape[name]);
     if (!info) return [];
     return [
-      `| \`${info.variable}\` | ${info.inFile ? `\`${name}\`` : "–"} | ${info.fallback} | ${info.about} |`,
+      `| \`${info.variable}\` | ${info.inFile ? `\`${info.key ?? name}\`` : "–"} | ${info.fallback} | ${info.about} |`,
     ];
   });
   const others = VARIABLES.map(({ variable, about }) => `| \`${variable}\` | – | – | ${about} |`);

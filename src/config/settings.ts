@@ -9,6 +9,8 @@ export interface SettingInfo {
   readonly variable: string;
   /** Whether `config.json` may hold it. */
   readonly inFile: boolean;
+  /** The key in the file, with a dot for each level; the setting's own name where none is given. */
+  readonly key?: string;
   /** What a right value is, to end the sentence "… is not …". */
   readonly expects: Phrase;
   /** The default as a person reads it. */
@@ -21,6 +23,12 @@ export interface SettingInfo {
 export const settingInfo = z.registry<SettingInfo>();
 
 const text = () => z.string().trim().min(1);
+/** Scheme, host and port; a path behind them is dropped. */
+const origin = () =>
+  z
+    .url({ protocol: /^https?$/ })
+    .transform((value) => new URL(value).origin)
+    .optional();
 const flag = () => z.union([z.boolean(), z.stringbool()]);
 const words = () =>
   z.union([
@@ -115,6 +123,89 @@ export const settings = z.object({
       expects: phrase("expects.tokens", {}),
       fallback: "off",
       about: "Tokens of context from which on a conversation is compacted after a turn.",
+    }),
+  ollamaApiKey: text()
+    .optional()
+    .register(settingInfo, {
+      variable: "OLLAMA_API_KEY",
+      inFile: true,
+      key: "quota.ollamaApiKey",
+      expects: phrase("expects.key", {}),
+      fallback: "none",
+      about: "The key of Ollama Cloud, whose use `quota` shows.",
+    }),
+  opencodeWorkspace: text()
+    .optional()
+    .register(settingInfo, {
+      variable: "OPENCODE_GO_WORKSPACE_ID",
+      inFile: false,
+      expects: phrase("expects.workspace", {}),
+      fallback: "`workspaceId` in `~/.pi/agent/opencode-go.json`",
+      about: "The OpenCode Go workspace whose use `quota` shows.",
+    }),
+  opencodeCookie: text()
+    .optional()
+    .register(settingInfo, {
+      variable: "OPENCODE_GO_AUTH_COOKIE",
+      inFile: false,
+      expects: phrase("expects.cookie", {}),
+      fallback: "`authCookie` in `~/.pi/agent/opencode-go.json`",
+      about: "The value of the cookie `auth` of opencode.ai.",
+    }),
+  glmOrigin: origin().register(settingInfo, {
+    variable: "ZCODE_ACP_GLM_ORIGIN",
+    inFile: false,
+    expects: phrase("expects.origin", {}),
+    fallback: "the provider's own",
+    about: "Where GLM's usage is asked for, in place of the provider: for tests and proxies.",
+  }),
+  opencodeOrigin: origin().register(settingInfo, {
+    variable: "ZCODE_ACP_OPENCODE_ORIGIN",
+    inFile: false,
+    expects: phrase("expects.origin", {}),
+    fallback: "`https://opencode.ai`",
+    about: "The same for OpenCode Go.",
+  }),
+  ollamaOrigin: origin().register(settingInfo, {
+    variable: "ZCODE_ACP_OLLAMA_ORIGIN",
+    inFile: false,
+    expects: phrase("expects.origin", {}),
+    fallback: "`https://ollama.com`",
+    about: "The same for Ollama Cloud.",
+  }),
+  remoteToken: text()
+    .optional()
+    .register(settingInfo, {
+      variable: "ZCODE_ACP_REMOTE_TOKEN",
+      inFile: true,
+      key: "remote.token",
+      expects: phrase("expects.key", {}),
+      fallback: "none",
+      about: "The token of the hub on this machine, which `quota` asks first where it is set.",
+    }),
+  hubHost: text()
+    .default("127.0.0.1")
+    .register(settingInfo, {
+      variable: "ZCODE_ACP_HUB_HOST",
+      inFile: true,
+      key: "remote.hubHost",
+      expects: phrase("expects.host", {}),
+      fallback: "`127.0.0.1`",
+      about: "Where the hub listens.",
+    }),
+  hubPort: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(65_535)
+    .default(8377)
+    .register(settingInfo, {
+      variable: "ZCODE_ACP_HUB_PORT",
+      inFile: true,
+      key: "remote.hubPort",
+      expects: phrase("expects.numberFrom", { least: 1, most: 65_535 }),
+      fallback: "`8377`",
+      about: "The port that the hub listens on.",
     }),
   timeScale: z.coerce
     .number()

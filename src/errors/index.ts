@@ -72,6 +72,7 @@ export const TABLE = {
   missingFlagValue: entry("ZACP-409", "error.missingFlagValue", "usage"),
   badRecording: entry("ZACP-410", "error.badRecording", "usage"),
   notWritable: entry("ZACP-411", "error.notWritable"),
+  flagsTogether: entry("ZACP-412", "error.flagsTogether", "usage"),
   internal: entry("ZACP-901", "error.internal"),
 } as const satisfies Record<string, Entry>;
 
@@ -200,6 +201,7 @@ export const errors = {
     make("badFlagValue", { command, flag, value: short(value), expects }),
   missingFlagValue: (command: string, flag: string, expects: Phrase) =>
     make("missingFlagValue", { command, flag, expects }),
+  flagsTogether: (command: string, flags: string) => make("flagsTogether", { command, flags }),
   badRecording: (path: string, problem: Phrase) => make("badRecording", { path: short(path), problem }),
   notWritable: (path: string) => make("notWritable", { path }),
   loginFailed: (reason: string) => make("loginFailed", { reason }),

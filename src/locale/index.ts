@@ -29,6 +29,13 @@ export function phrase<Key extends SentenceKey>(key: Key, params: ParamsOf<Key>)
   return { key, params };
 }
 
+/** True for a phrase of the table, such as one that another process wrote down. */
+export function isPhrase(
+  value: { readonly key: string; readonly params: Params } | undefined,
+): value is Phrase {
+  return value !== undefined && Object.hasOwn(EN, value.key);
+}
+
 /** As `t`, for callers that carry key and values as data; a value that is missing stays visible as `{name}`. */
 export function sentence(key: SentenceKey, params: Params, language: Language): string {
   return TABLES[language][key].replace(/\{(\w+)\}/g, (whole, name: string) => {

@@ -14,10 +14,16 @@ import { bornOf } from "./processTable.ts";
 /**
  * Runs `work` while holding `path`, or after having waited for it in vain.
  * @param path the lock file; its directory must be there.
+ * @param waitMs how long another holder is waited for.
  * @throws what `work` throws, or the system's error where the file cannot be created at all.
  */
-export async function withLock<T>(path: string, clock: Clock, work: () => Promise<T>): Promise<T> {
-  const mine = await acquire(path, clock);
+export async function withLock<T>(
+  path: string,
+  clock: Clock,
+  work: () => Promise<T>,
+  waitMs: number = LOCK_WAIT_MS,
+): Promise<T> {
+  const mine = await acquire(path, clock, waitMs);
   try {
     return await work();
   } finally {
@@ -26,9 +32,9 @@ export async function withLock<T>(path: string, clock: Clock, work: () => Promis
 }
 
 /** @returns what the file holds, or undefined where the wait was in vain. */
-async function acquire(path: string, clock: Clock): Promise<string | undefined> {
+async function acquire(path: string, clock: Clock, waitMs: number): Promise<string | undefined> {
   const mine = JSON.stringify({ pid: process.pid, born: bornOf(process.pid) ?? null, nonce: randomUUID() });
-  const deadline = clock.mono() + LOCK_WAIT_MS;
+  const deadline = clock.mono() + waitMs;
   for (;;) {
     if (create(path, mine)) return mine;
     const found = read(path);

@@ -154,7 +154,7 @@ describe("what does not exist", () => {
 
   test("commands of later releases say so, and 1", async () => {
     const { run } = machine();
-    for (const name of ["serve", "hub", "quota", "chat"]) {
+    for (const name of ["serve", "hub", "chat"]) {
       const outcome = await run([name, "--port", "1"]);
       expect([outcome.code, outcome.out]).toEqual([1, ""]);
       expect(outcome.err).toContain("not in this release yet");

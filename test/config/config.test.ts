@@ -31,6 +31,15 @@ describe("precedence", () => {
       record: undefined,
       keepHappyEyeballs: false,
       autoCompactThreshold: undefined,
+      quota: {
+        ollamaApiKey: undefined,
+        opencodeWorkspace: undefined,
+        opencodeCookie: undefined,
+        glmOrigin: undefined,
+        opencodeOrigin: undefined,
+        ollamaOrigin: undefined,
+      },
+      hub: { token: undefined, host: "127.0.0.1", port: 8377 },
       timeScale: 1,
       problems: [],
     });
@@ -50,6 +59,21 @@ describe("precedence", () => {
 });
 
 describe("values", () => {
+  test("D3 a key with a dot is one level down in the file, and an origin is scheme, host and port", () => {
+    const file = JSON.stringify({
+      quota: { ollamaApiKey: "k" },
+      remote: { token: "t", hubPort: 9000, hubHost: "::1", other: 1 },
+      "quota.ollamaApiKey": "not this one",
+    });
+    const config = load({ ZCODE_ACP_GLM_ORIGIN: "http://127.0.0.1:81/path?x=1" }, file);
+    expect(config.quota.ollamaApiKey).toBe("k");
+    expect(config.hub).toEqual({ token: "t", host: "::1", port: 9000 });
+    expect(config.quota.glmOrigin).toBe("http://127.0.0.1:81");
+    expect(config.problems).toEqual([]);
+    expect(load({ ZCODE_ACP_GLM_ORIGIN: "ftp://x" }).quota.glmOrigin).toBeUndefined();
+    expect(load({}, JSON.stringify({ quota: 7, remote: null })).problems).toEqual([]);
+  });
+
   test("texts of variables become what the setting is", () => {
     const config = load({
       ZCODE_ACP_SIM_ARGS: " --era 0.14  --doubled ",

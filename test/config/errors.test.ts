@@ -82,6 +82,7 @@ describe("errors", () => {
       errors.taskUnknown("exec_1"),
       errors.sessionSetAside("s"),
       errors.loginFailed("ENOENT"),
+      errors.flagsTogether("zcode-acp quota", "--line, --json"),
       errors.internal("TypeError"),
     ];
     for (const error of made) {

@@ -1,0 +1,113 @@
+/**
+ * One request to a provider that may answer anything: bounded in time and size, and never redirected to another host,
+ * which would be handed the credential.
+ */
+
+import { type Phrase, phrase } from "../locale/index.ts";
+import type { Clock } from "../platform/clock.ts";
+import { BODY_BYTES, REDIRECTS } from "./limits.ts";
+
+export interface Question {
+  readonly url: string;
+  readonly method?: "GET" | "POST";
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly deadlineMs: number;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly text: string;
+  /** Where a redirect that was not followed leads. */
+  readonly location: URL | undefined;
+}
+
+/** Why there is no reply that can be shown, in words that hold nothing of the request. */
+export class AskError extends Error {
+  constructor(readonly reason: Phrase) {
+    super(reason.key);
+  }
+}
+
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
+export interface Web {
+  readonly clock: Clock;
+  readonly fetch: Fetch;
+}
+
+/** @throws AskError where no whole reply came. */
+export async function ask(web: Web, question: Question): Promise<Reply> {
+  const ending = new AbortController();
+  const timer = web.clock.after(question.deadlineMs, () => ending.abort());
+  try {
+    return await follow(web, question, ending.signal);
+  } catch (error) {
+    if (error instanceof AskError) throw error;
+    if (ending.signal.aborted)
+      throw new AskError(phrase("quota.reason.deadline", { seconds: question.deadlineMs / 1000 }));
+    throw new AskError(phrase("quota.reason.connection", { code: codeOf(error) }));
+  } finally {
+    timer.cancel();
+    // A body that is not read to its end would keep its connection.
+    ending.abort();
+  }
+}
+
+async function follow(web: Web, question: Question, signal: AbortSignal): Promise<Reply> {
+  let url = new URL(question.url);
+  for (let hop = 0; ; hop++) {
+    const response = await web.fetch(url.href, {
+      method: question.method ?? "GET",
+      headers: { ...question.headers },
+      redirect: "manual",
+      signal,
+      ...(question.body === undefined ? {} : { body: question.body }),
+    });
+    const location = redirectOf(response, url);
+    if (!location || location.origin !== url.origin) {
+      const text = location ? "" : await bounded(response);
+      return { status: response.status, text, location };
+    }
+    if (hop >= REDIRECTS) throw new AskError(phrase("quota.reason.redirects", {}));
+    await response.body?.cancel();
+    url = location;
+  }
+}
+
+function redirectOf(response: Response, from: URL): URL | undefined {
+  if (response.status < 300 || response.status > 399) return undefined;
+  const location = response.headers.get("location");
+  if (!location) return undefined;
+  try {
+    return new URL(location, from);
+  } catch {
+    return undefined;
+  }
+}
+
+async function bounded(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    size += chunk.length;
+    if (size > BODY_BYTES) throw new AskError(phrase("quota.reason.large", {}));
+    chunks.push(chunk);
+  }
+  return new TextDecoder().decode(Buffer.concat(chunks));
+}
+
+/** The system's code of a failed connection: its message may hold the address. */
+function codeOf(error: unknown): string {
+  const { code } = (error ?? {}) as { code?: unknown };
+  return typeof code === "string" && /^[A-Za-z_]{1,40}$/.test(code) ? code : "unknown reason";
+}
+
+/** A body as JSON. @throws AskError where it is none. */
+export function jsonOf(reply: Reply): unknown {
+  try {
+    return JSON.parse(reply.text);
+  } catch {
+    throw new AskError(phrase(/^\s*</.test(reply.text) ? "quota.reason.page" : "quota.reason.notJson", {}));
+  }
+}

@@ -1,0 +1,190 @@
+/**
+ * The card: one section a provider, one bar a window. On a terminal the bar is coloured and holds its percentage; else it
+ * is drawn of blocks, with the percentage beside it. No line is wider than it may be.
+ */
+
+import { type Language, sentence, t } from "../locale/index.ts";
+import type { Dated } from "./cache.ts";
+import type { Report } from "./reader.ts";
+import { clockTime, fit, padEnd, percentText, plain, rest, widthOf } from "./text.ts";
+import type { Answer, GlmSection, OllamaSection, OpencodeSection, ProviderName } from "./types.ts";
+
+export interface CardOptions {
+  /** Columns; less than 20 counts as 20. */
+  readonly width: number;
+  readonly colour: boolean;
+  /** Epoch ms. */
+  readonly now: number;
+  readonly language: Language;
+}
+
+/** One window in the words of all providers. */
+export interface Row {
+  readonly label: string;
+  readonly percent: number;
+  /** Epoch ms. */
+  readonly resetsAt: number | undefined;
+  readonly counts: string | undefined;
+  readonly details: readonly string[];
+}
+
+interface Drawn {
+  readonly name: ProviderName;
+  readonly rows: readonly Row[];
+  /** Undefined where the answer is still waited for. */
+  readonly dated: Dated | undefined;
+}
+
+const LEAST_WIDTH = 20;
+/** Above this a line has no place for a longer bar. */
+const BAR_CELLS = 24;
+const LEAST_BAR = 6;
+const LABEL_CELLS = 12;
+/** From here on a bar is yellow, and red. */
+const [YELLOW, RED] = [60, 85];
+
+/**
+ * @param names the providers that are wanted, in their order.
+ * @param pending of those, the ones that have not answered yet.
+ */
+export function card(
+  names: readonly ProviderName[],
+  report: Partial<Report>,
+  pending: ReadonlySet<ProviderName>,
+  options: CardOptions,
+): string[] {
+  const width = Math.max(LEAST_WIDTH, options.width);
+  const sections = names.flatMap((name): Drawn[] => {
+    const dated = report[name] as Dated | undefined;
+    if (dated?.answer.section.kind === "success") return [{ name, rows: rowsOf(dated.answer), dated }];
+    return pending.has(name) ? [{ name, rows: [], dated: undefined }] : [];
+  });
+  const labels = sections.flatMap(({ rows }) => rows.map((row) => widthOf(row.label)));
+  const label = Math.min(LABEL_CELLS, Math.max(0, ...labels));
+  const lines: string[] = [];
+  for (const { name, rows, dated } of sections) {
+    if (lines.length > 0) lines.push("");
+    lines.push(heading(name, dated?.answer, width, options));
+    if (!dated) lines.push(dim(fit(`  ${t("quota.asking", {}, options.language)}`, width), options));
+    for (const row of rows) lines.push(...rowLines(row, label, width, options));
+    const spend = dated && spendOf(dated.answer, options.language);
+    if (spend !== undefined) lines.push(fit(`  ${spend}`, width));
+  }
+  return lines;
+}
+
+/** The windows of an answer that succeeded. */
+export function rowsOf(answer: Answer): Row[] {
+  const section: GlmSection | OpencodeSection | OllamaSection = answer.section;
+  if (section.kind !== "success") return [];
+  if ("items" in section) {
+    return section.items.map((item) => ({
+      label: plain(item.label),
+      percent: item.usedPercent,
+      resetsAt: item.nextResetTime,
+      counts: counts(item.usedCount, item.totalCount),
+      details: (item.detail ?? []).map(({ modelCode, usage }) => `${plain(modelCode)} ${usage}`),
+    }));
+  }
+  return section.windows.map((window) => ({
+    label: plain(window.label),
+    percent: window.usagePercent,
+    resetsAt: window.resetsAt,
+    counts: undefined,
+    details: [],
+  }));
+}
+
+function counts(used: number | undefined, total: number | undefined): string | undefined {
+  if (used === undefined) return undefined;
+  return total === undefined ? String(used) : `${used}/${total}`;
+}
+
+function spendOf(answer: Answer, language: Language): string | undefined {
+  const { section } = answer;
+  if (section.kind !== "success" || !("spend" in section) || !section.spend) return undefined;
+  return t("quota.spend", { usd: section.spend.usd.toFixed(2), range: section.spend.range }, language);
+}
+
+function heading(
+  name: ProviderName,
+  answer: Answer | undefined,
+  width: number,
+  options: CardOptions,
+): string {
+  const section = answer?.section;
+  const level =
+    section?.kind === "success" && "level" in section && section.level ? ` · ${plain(section.level)}` : "";
+  return bold(fit(sentence(`quota.${name}`, {}, options.language) + level, width), options);
+}
+
+/** Label, bar and what else there is place for; what does not fit beside the bar goes below it, or is left out. */
+function rowLines(row: Row, label: number, width: number, options: CardOptions): string[] {
+  const head = `  ${padEnd(fit(row.label, label), label)} `;
+  // Beside blocks stands the percentage; a coloured bar holds it.
+  const beside = options.colour ? 0 : 6;
+  const notes = notesOf(row, options);
+  const widest = Math.max(0, ...notes.map((note) => widthOf(note)));
+  const free = width - widthOf(head) - beside;
+  const roomy = free - widest - 2 >= LEAST_BAR * 2;
+  const cells = Math.max(1, Math.min(BAR_CELLS, roomy ? free - widest - 2 : free));
+  const bar = options.colour ? colouredBar(row.percent, cells) : blockBar(row.percent, cells);
+  const first = notes[0];
+  const lines = roomy && first !== undefined ? [`${head}${bar}  ${first}`] : [`${head}${bar}`];
+  if (!roomy) {
+    const below = notes.find((note) => widthOf(note) + 4 <= width);
+    if (below !== undefined) lines.push(dim(`    ${below}`, options));
+  }
+  for (const detail of row.details) lines.push(dim(fit(`    ${detail}`, width), options));
+  return lines;
+}
+
+/** What is said beside a bar, the longest first. */
+function notesOf({ resetsAt, counts: count }: Row, { now, language }: CardOptions): string[] {
+  const left = resetsAt === undefined ? undefined : rest(resetsAt - now, language);
+  const full =
+    resetsAt === undefined || left === undefined
+      ? undefined
+      : resetsAt <= now
+        ? left
+        : t("quota.at", { time: clockTime(resetsAt, now), rest: left }, language);
+  const short =
+    left === undefined || resetsAt === undefined
+      ? undefined
+      : resetsAt <= now
+        ? left
+        : t("quota.in", { rest: left }, language);
+  const both = (note: string | undefined) => [count, note].filter((part) => part !== undefined).join(" · ");
+  return [...new Set([both(full), both(short), short ?? "", count ?? ""])].filter((note) => note !== "");
+}
+
+function blockBar(percent: number, cells: number): string {
+  const full = filled(percent, cells);
+  return `${"█".repeat(full)}${"░".repeat(cells - full)} ${percentText(percent).padStart(5)}`;
+}
+
+/** The percentage stands in the middle of the bar; the part that is used has a colour, which says nothing else. */
+function colouredBar(percent: number, cells: number): string {
+  const text = fit(percentText(percent), cells);
+  const before = Math.floor((cells - text.length) / 2);
+  const whole = `${" ".repeat(before)}${text}`.padEnd(cells);
+  const full = filled(percent, cells);
+  const colour = percent >= RED ? 41 : percent >= YELLOW ? 43 : 42;
+  const ink = colour === 41 ? 97 : 30;
+  return `\x1b[${ink};${colour}m${whole.slice(0, full)}\x1b[0m\x1b[97;100m${whole.slice(full)}\x1b[0m`;
+}
+
+/** Cells of a bar that are full: none only for 0, and all only for 100. */
+function filled(percent: number, cells: number): number {
+  if (percent <= 0) return 0;
+  if (percent >= 100) return cells;
+  return Math.min(Math.max(1, Math.round((percent / 100) * cells)), Math.max(1, cells - 1));
+}
+
+function bold(text: string, { colour }: CardOptions): string {
+  return colour ? `\x1b[1m${text}\x1b[0m` : text;
+}
+
+function dim(text: string, { colour }: CardOptions): string {
+  return colour ? `\x1b[2m${text}\x1b[0m` : text;
+}

@@ -1,0 +1,131 @@
+/** Usage of every provider, asked for at the same time: none waits for another, and none hides another. */
+
+import { createHash } from "node:crypto";
+import type { Web } from "./ask.ts";
+import { type Dated, FRESHNESS, type Freshness, isFresh, type QuotaCache } from "./cache.ts";
+import { askGlm, type GlmSource, missingGlm } from "./glm.ts";
+import { askOllama, missingOllama, type OllamaSource } from "./ollama.ts";
+import { askOpencode, missingOpencode, type OpencodeSource } from "./opencode.ts";
+import { type Answer, PROVIDERS, type ProviderName, type Usage } from "./types.ts";
+
+export interface Sources {
+  readonly glm: GlmSource;
+  readonly opencode: OpencodeSource;
+  readonly ollama: OllamaSource;
+}
+
+export type Report = { readonly [Name in ProviderName]: Dated<Name> };
+
+export interface ReaderDeps {
+  readonly web: Web;
+  /** Read at each question: signing in elsewhere must be enough. */
+  sources(): Sources;
+  /** Undefined where nothing is to be kept on disk. */
+  readonly cache: QuotaCache | undefined;
+  readonly freshness?: Freshness;
+}
+
+export class QuotaReader {
+  private readonly memory = new Map<ProviderName, { of: string; dated: Dated }>();
+  private readonly asking = new Map<string, Promise<Dated>>();
+
+  constructor(private readonly deps: ReaderDeps) {}
+
+  /**
+   * @param names the providers that are wanted.
+   * @param onAnswer told each answer as it comes.
+   */
+  async read(
+    names: readonly ProviderName[] = PROVIDERS,
+    onAnswer: (name: ProviderName, dated: Dated) => void = () => {},
+  ): Promise<Partial<Report>> {
+    const sources = this.deps.sources();
+    const all = names.map(async (name) => {
+      const dated = await this.one(name, sources);
+      onAnswer(name, dated);
+      return [name, dated] as const;
+    });
+    return Object.fromEntries(await Promise.all(all)) as Partial<Report>;
+  }
+
+  /** Everybody's usage in the public shape. */
+  async usage(): Promise<Usage> {
+    return usageOf((await this.read()) as Report);
+  }
+
+  /** What was kept last, however old it is; nothing is asked. */
+  kept(names: readonly ProviderName[] = PROVIDERS): Partial<Report> {
+    const sources = this.deps.sources();
+    const found = names.flatMap((name) => {
+      const local = withoutAsking(name, sources);
+      if (local) return [[name, { at: this.deps.web.clock.now(), answer: local }] as const];
+      const dated = this.deps.cache?.get(name, accountOf(sources[name]));
+      return dated ? [[name, dated] as const] : [];
+    });
+    return Object.fromEntries(found) as Partial<Report>;
+  }
+
+  /** True where nothing of this would be asked again. */
+  isFresh(names: readonly ProviderName[]): boolean {
+    const now = this.deps.web.clock.now();
+    const kept = this.kept(names);
+    return names.every((name) => {
+      const dated: Dated | undefined = kept[name];
+      return dated !== undefined && isFresh(dated, now, this.deps.freshness ?? FRESHNESS);
+    });
+  }
+
+  private one(name: ProviderName, sources: Sources): Promise<Dated> {
+    const local = withoutAsking(name, sources);
+    const now = this.deps.web.clock.now();
+    if (local) return Promise.resolve({ at: now, answer: local });
+    const of = accountOf(sources[name]);
+    const freshness = this.deps.freshness ?? FRESHNESS;
+    const known = this.memory.get(name);
+    if (known?.of === of && isFresh(known.dated, now, freshness)) return Promise.resolve(known.dated);
+    const key = `${name} ${of}`;
+    let asking = this.asking.get(key);
+    if (!asking) {
+      const ask = () => questions[name](this.deps.web, sources);
+      const answered = this.deps.cache
+        ? this.deps.cache.through<ProviderName>(name, of, freshness, ask)
+        : ask().then((answer) => ({ at: this.deps.web.clock.now(), answer }));
+      asking = answered
+        .then((dated) => {
+          this.memory.set(name, { of, dated });
+          return dated;
+        })
+        .finally(() => this.asking.delete(key));
+      this.asking.set(key, asking);
+    }
+    return asking;
+  }
+}
+
+export function usageOf({ glm, opencode, ollama }: Report): Usage {
+  return { glm: glm.answer.section, opencode: opencode.answer.section, ollama: ollama.answer.section };
+}
+
+const questions: { readonly [Name in ProviderName]: (web: Web, sources: Sources) => Promise<Answer<Name>> } =
+  {
+    glm: (web, { glm }) => askGlm(web, glm),
+    opencode: (web, { opencode }) => askOpencode(web, opencode),
+    ollama: (web, { ollama }) => askOllama(web, ollama),
+  };
+
+/** What is known without a request: nobody is signed in. Such an answer is not kept, since it costs nothing. */
+function withoutAsking(name: ProviderName, sources: Sources): Answer | undefined {
+  switch (name) {
+    case "glm":
+      return missingGlm(sources.glm);
+    case "opencode":
+      return missingOpencode(sources.opencode);
+    case "ollama":
+      return missingOllama(sources.ollama);
+  }
+}
+
+/** Tells accounts apart without naming one: nothing can be made of it. */
+function accountOf(source: Sources[ProviderName]): string {
+  return createHash("sha256").update(JSON.stringify(source)).digest("hex").slice(0, 12);
+}
