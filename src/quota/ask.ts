@@ -13,6 +13,8 @@ export interface Question {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly deadlineMs: number;
+  /** Where a redirect is an answer in itself. */
+  readonly stopAt?: (url: URL) => boolean;
 }
 
 export interface Reply {
@@ -65,7 +67,7 @@ async function follow(web: Web, question: Question, signal: AbortSignal): Promis
       ...(question.body === undefined ? {} : { body: question.body }),
     });
     const location = redirectOf(response, url);
-    if (!location || location.origin !== url.origin) {
+    if (!location || location.origin !== url.origin || question.stopAt?.(location)) {
       const text = location ? "" : await bounded(response);
       return { status: response.status, text, location };
     }

@@ -38,7 +38,8 @@ interface Drawn {
 const LEAST_WIDTH = 20;
 /** Above this a line has no place for a longer bar. */
 const BAR_CELLS = 24;
-const LEAST_BAR = 6;
+/** A shorter bar has its notes below. */
+const LEAST_BAR = 10;
 const LABEL_CELLS = 12;
 /** From here on a bar is yellow, and red. */
 const [YELLOW, RED] = [60, 85];
@@ -59,14 +60,17 @@ export function card(
     if (dated?.answer.section.kind === "success") return [{ name, rows: rowsOf(dated.answer), dated }];
     return pending.has(name) ? [{ name, rows: [], dated: undefined }] : [];
   });
-  const labels = sections.flatMap(({ rows }) => rows.map((row) => widthOf(row.label)));
-  const label = Math.min(LABEL_CELLS, Math.max(0, ...labels));
+  const layout = layoutOf(
+    sections.flatMap(({ rows }) => rows),
+    width,
+    options,
+  );
   const lines: string[] = [];
   for (const { name, rows, dated } of sections) {
     if (lines.length > 0) lines.push("");
     lines.push(heading(name, dated?.answer, width, options));
     if (!dated) lines.push(dim(fit(`  ${t("quota.asking", {}, options.language)}`, width), options));
-    for (const row of rows) lines.push(...rowLines(row, label, width, options));
+    for (const row of rows) lines.push(...rowLines(row, layout, width, options));
     const spend = dated && spendOf(dated.answer, options.language);
     if (spend !== undefined) lines.push(fit(`  ${spend}`, width));
   }
@@ -103,7 +107,7 @@ function counts(used: number | undefined, total: number | undefined): string | u
 function spendOf(answer: Answer, language: Language): string | undefined {
   const { section } = answer;
   if (section.kind !== "success" || !("spend" in section) || !section.spend) return undefined;
-  return t("quota.spend", { usd: section.spend.usd.toFixed(2), range: section.spend.range }, language);
+  return t("quota.spend", { usd: section.spend.usd.toFixed(2), range: plain(section.spend.range) }, language);
 }
 
 function heading(
@@ -118,44 +122,58 @@ function heading(
   return bold(fit(sentence(`quota.${name}`, {}, options.language) + level, width), options);
 }
 
-/** Label, bar and what else there is place for; what does not fit beside the bar goes below it, or is left out. */
-function rowLines(row: Row, label: number, width: number, options: CardOptions): string[] {
-  const head = `  ${padEnd(fit(row.label, label), label)} `;
+/** Columns that all rows share, so that bars can be compared. */
+interface Layout {
+  readonly label: number;
+  readonly cells: number;
+  /** What stands behind a bar; undefined where there is no place for it, and it goes below. */
+  readonly note: "full" | "short" | undefined;
+}
+
+function layoutOf(rows: readonly Row[], width: number, options: CardOptions): Layout {
+  const most = Math.min(LABEL_CELLS, Math.floor(width / 4));
+  const label = Math.min(most, Math.max(0, ...rows.map((row) => widthOf(row.label))));
   // Beside blocks stands the percentage; a coloured bar holds it.
-  const beside = options.colour ? 0 : 6;
-  const notes = notesOf(row, options);
-  const widest = Math.max(0, ...notes.map((note) => widthOf(note)));
-  const free = width - widthOf(head) - beside;
-  const roomy = free - widest - 2 >= LEAST_BAR * 2;
-  const cells = Math.max(1, Math.min(BAR_CELLS, roomy ? free - widest - 2 : free));
+  const free = width - label - 3 - (options.colour ? 0 : 6);
+  for (const note of ["full", "short"] as const) {
+    const widest = Math.max(0, ...rows.map((row) => widthOf(noteOf(row, note, options))));
+    const cells = free - 2 - widest;
+    if (cells >= LEAST_BAR) return { label, cells: Math.min(BAR_CELLS, cells), note };
+  }
+  return { label, cells: Math.min(BAR_CELLS, free), note: undefined };
+}
+
+/** Label, bar and what is said of it, beside it or below. */
+function rowLines(row: Row, { label, cells, note }: Layout, width: number, options: CardOptions): string[] {
   const bar = options.colour ? colouredBar(row.percent, cells) : blockBar(row.percent, cells);
-  const first = notes[0];
-  const lines = roomy && first !== undefined ? [`${head}${bar}  ${first}`] : [`${head}${bar}`];
-  if (!roomy) {
-    const below = notes.find((note) => widthOf(note) + 4 <= width);
-    if (below !== undefined) lines.push(dim(`    ${below}`, options));
+  const head = `  ${padEnd(fit(row.label, label), label)} ${bar}`;
+  const beside = note === undefined ? "" : noteOf(row, note, options);
+  const lines = [beside === "" ? head : `${head}  ${beside}`];
+  if (note === undefined) {
+    const below = (["full", "short"] as const).map((each) => noteOf(row, each, options));
+    const fitting = below.find((each) => each !== "" && widthOf(each) + 4 <= width);
+    if (fitting !== undefined) lines.push(dim(`    ${fitting}`, options));
   }
   for (const detail of row.details) lines.push(dim(fit(`    ${detail}`, width), options));
   return lines;
 }
 
-/** What is said beside a bar, the longest first. */
-function notesOf({ resetsAt, counts: count }: Row, { now, language }: CardOptions): string[] {
-  const left = resetsAt === undefined ? undefined : rest(resetsAt - now, language);
-  const full =
-    resetsAt === undefined || left === undefined
-      ? undefined
-      : resetsAt <= now
-        ? left
-        : t("quota.at", { time: clockTime(resetsAt, now), rest: left }, language);
-  const short =
-    left === undefined || resetsAt === undefined
-      ? undefined
-      : resetsAt <= now
-        ? left
-        : t("quota.in", { rest: left }, language);
-  const both = (note: string | undefined) => [count, note].filter((part) => part !== undefined).join(" · ");
-  return [...new Set([both(full), both(short), short ?? "", count ?? ""])].filter((note) => note !== "");
+/** Counts, and the reset as a time and as what is left until then, or as the latter alone. */
+function noteOf({ resetsAt, counts: count }: Row, length: "full" | "short", options: CardOptions): string {
+  return [count, resetOf(resetsAt, length, options)].filter((part) => part !== undefined).join(" · ");
+}
+
+function resetOf(
+  resetsAt: number | undefined,
+  length: "full" | "short",
+  { now, language }: CardOptions,
+): string | undefined {
+  if (resetsAt === undefined) return undefined;
+  const left = rest(resetsAt - now, language);
+  if (resetsAt <= now) return left;
+  return length === "short"
+    ? t("quota.in", { rest: left }, language)
+    : t("quota.at", { time: clockTime(resetsAt, now), rest: left }, language);
 }
 
 function blockBar(percent: number, cells: number): string {

@@ -48,6 +48,7 @@ export async function askOpencode(web: Web, source: OpencodeSource): Promise<Ans
       url: `${source.origin ?? ORIGIN}/workspace/${encodeURIComponent(workspaceId)}/go`,
       headers: { cookie: `auth=${authCookie}`, "user-agent": BROWSER, accept: "text/html" },
       deadlineMs: PAGE_DEADLINE_MS,
+      stopAt: isLogin,
     });
     return readOpencode(reply, web.clock.now());
   } catch (error) {
@@ -68,7 +69,7 @@ export function readOpencode(reply: Reply, now: number): Answer<"opencode"> {
     };
   }
   if (reply.location) {
-    if (LOGIN.test(reply.location.hostname) || LOGIN.test(reply.location.pathname)) {
+    if (isLogin(reply.location)) {
       return { section: { kind: "auth_error" }, reason: phrase("quota.reason.signIn", {}) };
     }
     throw new AskError(phrase("quota.reason.elsewhere", {}));
@@ -85,6 +86,10 @@ export function readOpencode(reply: Reply, now: number): Answer<"opencode"> {
   });
   if (windows.length === 0) throw new AskError(phrase("quota.reason.noUsage", {}));
   return { section: { kind: "success", windows } };
+}
+
+function isLogin({ hostname, pathname }: URL): boolean {
+  return LOGIN.test(hostname) || LOGIN.test(pathname);
 }
 
 /** The numbers of one window in the page's script: `name:$R[12]={status:"ok",resetInSec:3600,usagePercent:5}`. */
