@@ -1,0 +1,176 @@
+/** `zcode-acp quota --watch` in a real terminal, and what becomes of the terminal. */
+
+import { afterAll, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { BINARY } from "../support/agent.ts";
+import { needs } from "../support/needs.ts";
+import { markedPids, until } from "../support/processes.ts";
+import { envFor, GLM_BODY, homeWithPlan, startProviders } from "../support/providers.ts";
+import { tempDir } from "../support/temp.ts";
+
+const providers = startProviders();
+afterAll(() => providers.stop());
+
+/** One terminal, with a shell in it. */
+class Tmux {
+  private readonly socket = join(tempDir("tmux"), "socket");
+  readonly raw = join(tempDir("raw"), "out");
+
+  constructor(env: Record<string, string>, width: number, height: number) {
+    const size = ["-x", String(width), "-y", String(height)];
+    this.run(["-f", "/dev/null", "new-session", "-d", ...size, "sh"], {
+      ...env,
+      TERM: "xterm-256color",
+      PS1: "$ ",
+    });
+    this.run(["pipe-pane", `cat > '${this.raw}'`]);
+  }
+
+  run(args: readonly string[], env?: Record<string, string>): string {
+    const { stdout, stderr, exitCode } = Bun.spawnSync(["tmux", "-S", this.socket, ...args], {
+      env: env ?? { PATH: process.env.PATH ?? "", TERM: "xterm-256color" },
+    });
+    if (exitCode !== 0) throw new Error(`tmux ${args[0]}: ${stderr.toString()}`);
+    return stdout.toString();
+  }
+
+  type(line: string): void {
+    this.run(["send-keys", "-l", line]);
+    this.run(["send-keys", "Enter"]);
+  }
+
+  screen(): string {
+    return this.run(["capture-pane", "-p"]);
+  }
+
+  /** Whether the second page is on, and whether the cursor is to be seen. */
+  state(): { alternate: string; cursor: string } {
+    const [alternate = "", cursor = ""] = this.run(["display", "-p", "#{alternate_on} #{cursor_flag}"])
+      .trim()
+      .split(" ");
+    return { alternate, cursor };
+  }
+
+  shows(what: string, ms = 10_000): Promise<boolean> {
+    return until(`the terminal shows ${what}`, ms, () => this.screen().includes(what));
+  }
+
+  end(): void {
+    this.run(["kill-server"]);
+  }
+}
+
+const RESTORED = { alternate: "0", cursor: "1" };
+const TAKEN = { alternate: "1", cursor: "0" };
+
+test.concurrent.skipIf(!needs("tmux"))(
+  "Q5 the watched card stays in place, keeps the last good numbers while offline, follows the width, and gives the terminal back on every exit",
+  async () => {
+    const home = homeWithPlan();
+    const tmux = new Tmux(envFor(providers, home), 70, 24);
+    try {
+      tmux.type(`echo before; '${BINARY}' quota --watch --interval 10; echo code $?`);
+      await tmux.shows("Ollama Cloud");
+      await tmux.shows("68%");
+      expect(tmux.state()).toEqual(TAKEN);
+      expect(tmux.screen()).not.toContain("before");
+      expect(tmux.screen()).toStartWith("GLM Coding Plan · pro");
+      // Narrower: the same numbers, drawn anew at once.
+      tmux.run(["resize-window", "-x", "30", "-y", "24"]);
+      await until("it is drawn for 30 columns", 5_000, () =>
+        tmux
+          .screen()
+          .split("\n")
+          .every(
+            (row) => (Bun.stringWidth(row) <= 30 && row.includes("(in") === false) || row.startsWith("    "),
+          ),
+      );
+      expect(tmux.screen()).toContain("35%");
+      tmux.run(["resize-window", "-x", "70", "-y", "24"]);
+      // One of them is gone: its numbers stay, and the card says since when. Another has new ones.
+      providers.ollama.answer = () => new Response("", { status: 502 });
+      const limits = [{ type: "TOKENS_LIMIT", number: 5, percentage: 50 }];
+      providers.glm.answer = () => Response.json({ ...GLM_BODY, data: { limits } });
+      await tmux.shows("no answer since", 20_000);
+      await tmux.shows("50%");
+      expect(tmux.screen()).toContain("68%");
+      expect(tmux.screen()).not.toContain("35%");
+      expect(providers.ollama.requests.filter(({ path }) => path !== "/api/me").length).toBe(2);
+      tmux.run(["send-keys", "C-c"]);
+      await tmux.shows("code 130");
+      expect(tmux.state()).toEqual(RESTORED);
+      expect(tmux.screen()).toContain("before");
+      // Nothing was cleared before what replaced it was there.
+      const raw = readFileSync(tmux.raw, "utf8");
+      expect(raw).not.toContain("\x1b[2J");
+      expect(raw.split("\x1b[?2026h").length).toBe(raw.split("\x1b[?2026l").length);
+      for (const [signal, code] of [
+        ["TERM", 143],
+        ["HUP", 129],
+      ] as const) {
+        tmux.run(["send-keys", "-R"]);
+        tmux.run(["clear-history"]);
+        tmux.type(`'${BINARY}' quota -w; echo code $?`);
+        await until("it has taken the terminal", 10_000, () => tmux.state().alternate === "1");
+        await tmux.shows("OpenCode Go");
+        const [pid] = (await markedPids(`HOME=${home}`)).filter((each) => commandOf(each).includes("quota"));
+        process.kill(pid!, `SIG${signal}`);
+        await tmux.shows(`code ${code}`);
+        expect(tmux.state()).toEqual(RESTORED);
+      }
+      // Put aside and taken up again.
+      tmux.run(["send-keys", "-R"]);
+      tmux.type("set -m");
+      tmux.type(`'${BINARY}' quota -w`);
+      await until("it has taken the terminal", 10_000, () => tmux.state().alternate === "1");
+      await tmux.shows("OpenCode Go");
+      tmux.run(["send-keys", "C-z"]);
+      await until("the terminal is given back", 10_000, () => tmux.state().alternate === "0");
+      expect(tmux.state()).toEqual(RESTORED);
+      tmux.type("fg");
+      await until("it takes it again", 10_000, () => tmux.state().alternate === "1");
+      await tmux.shows("OpenCode Go");
+      tmux.run(["send-keys", "C-c"]);
+      await until("the terminal is given back", 10_000, () => tmux.state().alternate === "0");
+    } finally {
+      tmux.end();
+    }
+  },
+  90_000,
+);
+
+test.concurrent("Q5 watched through a pipe it says the numbers again and again, as objects a line where that is wanted, until nobody reads", async () => {
+  const home = homeWithPlan();
+  const own = startProviders();
+  const env = envFor(own, home);
+  const child = Bun.spawn([BINARY, "quota", "--watch", "--json", "--interval", "10"], {
+    env,
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const reader = child.stdout.getReader();
+  let text = "";
+  while (text.split("\n").length < 3) {
+    const { value, done } = await reader.read();
+    if (done) break;
+    text += new TextDecoder().decode(value);
+  }
+  const [first, second] = text.split("\n");
+  expect(JSON.parse(first!)).toMatchObject({ glm: { kind: "success" } });
+  expect(JSON.parse(second!)).toMatchObject({ opencode: { kind: "success" } });
+  await reader.cancel();
+  child.kill("SIGTERM");
+  await child.exited;
+  expect(await new Response(child.stderr).text()).toBe("");
+  await own.stop();
+}, 30_000);
+
+function commandOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
+  } catch {
+    return "";
+  }
+}
