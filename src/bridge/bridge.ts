@@ -140,7 +140,7 @@ export function createBridge(deps: BridgeDeps): Bridge {
   // Loaded when somebody asks: most windows never do, and every one of them starts.
   const quota = () => {
     reader ??= import("../quota/open.ts").then(
-      ({ openQuota }) => openQuota({ clock, log, paths: deps.paths, config }).reader,
+      ({ openQuota }) => openQuota({ clock, log, env: deps.env, paths: deps.paths, config }).reader,
     );
     return reader;
   };

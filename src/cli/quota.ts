@@ -1,25 +1,19 @@
-/** `zcode-acp quota`: how much of each plan is used. */
+/** `zcode-acp quota`: how much of each plan is used. What a status bar needs of it is here, and loads little. */
 
-import { isatty } from "node:tty";
 import { defineCommand } from "citty";
-import { loadConfig } from "../config/index.ts";
 import { errors } from "../errors/index.ts";
-import { type Language, phrase, sentence, t } from "../locale/index.ts";
+import { type Language, phrase } from "../locale/index.ts";
 import { systemClock } from "../platform/clock.ts";
-import { createLog } from "../platform/log.ts";
 import { resolvePaths } from "../platform/paths.ts";
-import type { Web } from "../quota/ask.ts";
-import { card, rowsOf } from "../quota/card.ts";
-import { askHub } from "../quota/hub.ts";
+import { rowsOf } from "../quota/card.ts";
+import { accountStamp, readKept, wasRefreshed } from "../quota/kept.ts";
 import { LINE_AGE_MS } from "../quota/limits.ts";
 import { usageLine } from "../quota/line.ts";
-import { openQuota } from "../quota/open.ts";
-import { type QuotaReader, type Report, usageOf } from "../quota/reader.ts";
-import { type Answer, PROVIDERS, type ProviderName } from "../quota/types.ts";
+import type { Report } from "../quota/reader.ts";
+import { PROVIDERS, type ProviderName } from "../quota/types.ts";
 import { flags } from "./flags.ts";
 import { print } from "./print.ts";
 import { programWords } from "./program.ts";
-import { Lines } from "./screen.ts";
 
 const NAME = "zcode-acp quota";
 const WORDS: Readonly<Record<string, ProviderName>> = {
@@ -64,8 +58,8 @@ export interface Asked {
 export default defineCommand({
   args: FLAGS,
   async run({ args }) {
-    const refresh = args.provider === REFRESH;
-    const named = refresh || args.provider === undefined ? undefined : providerOf(args.provider);
+    const behind = args.provider === REFRESH;
+    const named = behind || args.provider === undefined ? undefined : providerOf(args.provider);
     const asked: Asked = {
       names: named ? [named] : PROVIDERS,
       named,
@@ -79,76 +73,32 @@ export default defineCommand({
       (flag): flag is string => typeof flag === "string",
     );
     if (args.line && together.length > 1) throw errors.flagsTogether(NAME, together.join(", "));
+    if (args.line) process.exit(await line(asked));
+    const { toolsOf, refresh, json, show } = await import("./quotaShow.ts");
     const tools = toolsOf();
-    if (refresh) return void (await tools.reader.read());
-    if (args.line) process.exit(await line(asked, tools));
+    if (behind) return refresh(tools);
     if (args.watch) {
       const { watch } = await import("./quotaWatch.ts");
       return watch(asked, tools, { seconds, json: args.json === true });
     }
-    if (args.json) process.exit(await json(asked, tools));
-    process.exit(await show(asked, tools));
+    process.exit(await (args.json ? json : show)(asked, tools));
   },
 });
 
-export interface Tools {
-  readonly web: Web;
-  readonly reader: QuotaReader;
-  /** The report of a hub that answers at once. */
-  hub(): Promise<Report | undefined>;
-}
-
-function toolsOf(): Tools {
-  const clock = systemClock();
-  const paths = resolvePaths(process.env, process.platform);
-  const config = loadConfig(process.env, paths);
-  const log = createLog({ dir: paths.stateDir, name: `quota-${process.pid}`, clock, env: process.env });
-  const { reader, web } = openQuota({ clock, log, paths, config });
-  return { web, reader, hub: () => askHub(web, config.hub) };
-}
-
-/** The card, painted section by section on a terminal. */
-async function show(asked: Asked, tools: Tools): Promise<number> {
-  const terminal = isatty(1);
-  const options = () => cardOptions(asked, terminal, tools.web.clock.now());
-  const report: Record<string, unknown> = {};
-  const pending = new Set(asked.names);
-  const area = terminal ? new Lines() : undefined;
-  const known = await tools.hub();
-  if (known) {
-    Object.assign(report, known);
-    pending.clear();
-  } else {
-    const paint = () => area?.draw(card(asked.names, report, pending, options()).slice(0, roomOf(terminal)));
-    await tools.reader.read(asked.names, (name, dated) => {
-      pending.delete(name);
-      report[name] = dated;
-      if (pending.size > 0) paint();
-    });
-  }
-  const lines = card(asked.names, report, pending, options());
-  if (area) area.draw(lines);
-  else if (lines.length > 0) await print(`${lines.join("\n")}\n`);
-  await tellFailures(asked, report as Partial<Report>);
-  return exitCode(asked, report as Partial<Report>);
-}
-
-async function json(asked: Asked, tools: Tools): Promise<number> {
-  const report = (await tools.hub()) ?? ((await tools.reader.read()) as Report);
-  await print(`${JSON.stringify(usageOf(report))}\n`);
-  if (asked.verbose) await tellFailures(asked, report);
-  return exitCode(asked, report);
-}
-
 /** What was known last, at once; what is known now is asked for by a process that nobody waits for. */
-async function line(asked: Asked, tools: Tools): Promise<number> {
-  const now = tools.web.clock.now();
+async function line(asked: Asked): Promise<number> {
+  const paths = resolvePaths(process.env, process.platform);
+  const of = accountStamp({ env: process.env, ...paths });
+  const now = systemClock().now();
   const kept = Object.fromEntries(
-    Object.entries(tools.reader.kept(asked.names)).filter(([, { at }]) => now - at < LINE_AGE_MS),
+    asked.names.flatMap((name) => {
+      const dated = readKept(paths.stateDir, name, of);
+      return dated && now - dated.at < LINE_AGE_MS ? [[name, dated]] : [];
+    }),
   ) as Partial<Report>;
   const text = usageLine(asked.names, kept);
   if (text !== undefined) await print(`${text}\n`);
-  if (!tools.reader.isFresh(asked.names)) {
+  if (!wasRefreshed(paths.stateDir, of, now)) {
     Bun.spawn([...programWords(), "quota", REFRESH], {
       stdio: ["ignore", "ignore", "ignore"],
       detached: true,
@@ -156,48 +106,6 @@ async function line(asked: Asked, tools: Tools): Promise<number> {
     }).unref();
   }
   return exitCode(asked, kept);
-}
-
-/** Columns and colour as they are now. */
-export function cardOptions({ plain, language }: Asked, terminal: boolean, now: number) {
-  const width = terminal ? process.stdout.columns : Number(process.env.COLUMNS);
-  return {
-    width: Number.isFinite(width) && width > 0 ? width : 80,
-    colour: terminal && !plain && !process.env.NO_COLOR && process.env.TERM !== "dumb",
-    now,
-    language,
-  };
-}
-
-/** Lines that can be drawn over: above the terminal's height they cannot be reached any more. */
-function roomOf(terminal: boolean): number {
-  return terminal ? Math.max(1, (process.stdout.rows || 24) - 1) : Number.POSITIVE_INFINITY;
-}
-
-/** One line for each provider that could not be shown; those that nobody set up only where they were asked for. */
-export function failureLines({ names, named, verbose, language }: Asked, report: Partial<Report>): string[] {
-  const lines = names.flatMap((name) => {
-    const answer: Answer | undefined = report[name]?.answer;
-    if (!answer || answer.section.kind === "success" || (answer.unset && named === undefined)) return [];
-    const provider = sentence(`quota.${name}`, {}, language);
-    const what = sentence(`quota.${answer.section.kind}`, {}, language);
-    const { reason } = answer;
-    const said =
-      verbose && reason
-        ? t("quota.failedWhy", { provider, what, why: reason }, language)
-        : t("quota.failed", { provider, what }, language);
-    const setUp = answer.section.kind === "not_configured" || answer.section.kind === "auth_error";
-    return setUp ? [said, `  ${sentence(`quota.setUp.${name}`, {}, language)}`] : [said];
-  });
-  const shown = names.some((name) => report[name]?.answer.section.kind === "success");
-  if (lines.length > 0 || shown) return lines;
-  const ways = names.map((name) => `  ${sentence(`quota.setUp.${name}`, {}, language)}`);
-  return [t("quota.nothing", {}, language), ...ways];
-}
-
-async function tellFailures(asked: Asked, report: Partial<Report>): Promise<void> {
-  const lines = failureLines(asked, report);
-  if (lines.length > 0) await Bun.stderr.write(`${lines.join("\n")}\n`);
 }
 
 export function exitCode({ names, named, warnAt }: Asked, report: Partial<Report>): number {

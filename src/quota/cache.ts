@@ -4,50 +4,14 @@
  */
 
 import { mkdirSync } from "node:fs";
-import { join } from "node:path";
-import { z } from "zod";
-import { isPhrase } from "../locale/index.ts";
 import { writeAtomic } from "../platform/atomic.ts";
 import type { Clock } from "../platform/clock.ts";
-import { readRegular } from "../platform/files.ts";
+import { num } from "../platform/json.ts";
 import { withLock } from "../platform/lock.ts";
 import { errorName, type Log } from "../platform/log.ts";
-import { ASKING_MS, FAILURE_FRESH_MS, FRESH_MS } from "./limits.ts";
-import { Sections } from "./schema.ts";
+import { type Dated, type Freshness, isFresh, keptFile, keptPath, readKept, VERSION } from "./kept.ts";
+import { ASKING_MS } from "./limits.ts";
 import type { Answer, ProviderName } from "./types.ts";
-
-/** An answer, and when it was given; epoch ms. */
-export interface Dated<Name extends ProviderName = ProviderName> {
-  readonly at: number;
-  readonly answer: Answer<Name>;
-}
-
-const VERSION = 1;
-
-const Entry = z.looseObject({
-  v: z.number(),
-  at: z.number(),
-  /** Stands for whose numbers they are: another account's are nobody's business. */
-  of: z.string(),
-  section: z.unknown(),
-  reason: z
-    .looseObject({ key: z.string(), params: z.record(z.string(), z.union([z.string(), z.number()])) })
-    .optional(),
-});
-
-/** How long an answer counts, in ms. */
-export interface Freshness {
-  readonly successMs: number;
-  readonly failureMs: number;
-}
-
-export const FRESHNESS: Freshness = { successMs: FRESH_MS, failureMs: FAILURE_FRESH_MS };
-
-/** True while `dated` need not be asked again. A time to come is a clock that was set back. */
-export function isFresh({ at, answer }: Dated, now: number, { successMs, failureMs }: Freshness): boolean {
-  const age = now - at;
-  return age >= 0 && age < (answer.section.kind === "success" ? successMs : failureMs);
-}
 
 export class QuotaCache {
   /** @param dir where the files lie; made where it is not there. */
@@ -59,8 +23,7 @@ export class QuotaCache {
 
   /** The last answer that was kept for this account, however old. */
   get<Name extends ProviderName>(name: Name, of: string): Dated<Name> | undefined {
-    const entry = this.read(name);
-    return entry && entry.v === VERSION && entry.of === of ? datedOf(name, entry) : undefined;
+    return readKept(this.dir, name, of);
   }
 
   /**
@@ -99,36 +62,14 @@ export class QuotaCache {
   }
 
   private async put(name: ProviderName, of: string, { at, answer }: Dated): Promise<void> {
-    const before = this.read(name);
+    const before = keptFile(this.dir, name);
     // A newer release's file is its own.
-    if (before && before.v > VERSION) return;
+    if ((num(before?.v) ?? 0) > VERSION) return;
     const entry = { ...before, v: VERSION, at, of, section: answer.section, reason: answer.reason };
     await writeAtomic(this.path(name), `${JSON.stringify(entry)}\n`, 0o600);
   }
 
-  private read(name: ProviderName): z.infer<typeof Entry> | undefined {
-    try {
-      return Entry.safeParse(JSON.parse(readRegular(this.path(name)))).data;
-    } catch {
-      // Not there, or half of something: asking anew is all that is needed.
-      return undefined;
-    }
-  }
-
   private path(name: ProviderName): string {
-    return join(this.dir, `quota-${name}.json`);
+    return keptPath(this.dir, name);
   }
-}
-
-function datedOf<Name extends ProviderName>(
-  name: Name,
-  entry: z.infer<typeof Entry>,
-): Dated<Name> | undefined {
-  const section = Sections[name].safeParse(entry.section);
-  if (!section.success) return undefined;
-  const { at, reason } = entry;
-  return {
-    at,
-    answer: { section: section.data as Answer<Name>["section"], ...(isPhrase(reason) ? { reason } : {}) },
-  };
 }

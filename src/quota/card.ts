@@ -4,7 +4,7 @@
  */
 
 import { type Language, sentence, t } from "../locale/index.ts";
-import type { Dated } from "./cache.ts";
+import type { Dated } from "./kept.ts";
 import type { Report } from "./reader.ts";
 import { clockTime, fit, padEnd, percentText, plain, rest, widthOf } from "./text.ts";
 import type { Answer, GlmSection, OllamaSection, OpencodeSection, ProviderName } from "./types.ts";

@@ -5,19 +5,22 @@ import type { Log } from "../platform/log.ts";
 import type { Paths } from "../platform/paths.ts";
 import type { Web } from "./ask.ts";
 import { QuotaCache } from "./cache.ts";
+import { accountStamp } from "./kept.ts";
 import { QuotaReader } from "./reader.ts";
 import { quotaSources, type SourceSettings } from "./sources.ts";
 
 export interface QuotaDeps {
   readonly clock: Clock;
   readonly log: Log;
-  readonly paths: Pick<Paths, "home" | "zcodeHome" | "stateDir">;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly paths: Pick<Paths, "home" | "zcodeHome" | "stateDir" | "configFile">;
   readonly config: Pick<SourceSettings, "provider" | "quota">;
 }
 
-export function openQuota({ clock, log, paths, config }: QuotaDeps): { reader: QuotaReader; web: Web } {
+export function openQuota({ clock, log, env, paths, config }: QuotaDeps): { reader: QuotaReader; web: Web } {
   const web: Web = { clock, fetch: (url, init) => fetch(url, init) };
   const settings = { ...config, home: paths.home, zcodeHome: paths.zcodeHome };
   const cache = new QuotaCache(paths.stateDir, clock, log);
-  return { web, reader: new QuotaReader({ web, sources: () => quotaSources(settings), cache }) };
+  const account = () => accountStamp({ env, ...paths });
+  return { web, reader: new QuotaReader({ web, sources: () => quotaSources(settings), account, cache }) };
 }

@@ -1,9 +1,9 @@
 /** Usage of every provider, asked for at the same time: none waits for another, and none hides another. */
 
-import { createHash } from "node:crypto";
 import type { Web } from "./ask.ts";
-import { type Dated, FRESHNESS, type Freshness, isFresh, type QuotaCache } from "./cache.ts";
+import type { QuotaCache } from "./cache.ts";
 import { askGlm, type GlmSource, missingGlm } from "./glm.ts";
+import { type Dated, FRESHNESS, type Freshness, isFresh } from "./kept.ts";
 import { askOllama, missingOllama, type OllamaSource } from "./ollama.ts";
 import { askOpencode, missingOpencode, type OpencodeSource } from "./opencode.ts";
 import { type Answer, PROVIDERS, type ProviderName, type Usage } from "./types.ts";
@@ -20,6 +20,8 @@ export interface ReaderDeps {
   readonly web: Web;
   /** Read at each question: signing in elsewhere must be enough. */
   sources(): Sources;
+  /** Stands for whose usage it is. */
+  account(): string;
   /** Undefined where nothing is to be kept on disk. */
   readonly cache: QuotaCache | undefined;
   readonly freshness?: Freshness;
@@ -53,33 +55,11 @@ export class QuotaReader {
     return usageOf((await this.read()) as Report);
   }
 
-  /** What was kept last, however old it is; nothing is asked. */
-  kept(names: readonly ProviderName[] = PROVIDERS): Partial<Report> {
-    const sources = this.deps.sources();
-    const found = names.flatMap((name) => {
-      const local = withoutAsking(name, sources);
-      if (local) return [[name, { at: this.deps.web.clock.now(), answer: local }] as const];
-      const dated = this.deps.cache?.get(name, accountOf(sources[name]));
-      return dated ? [[name, dated] as const] : [];
-    });
-    return Object.fromEntries(found) as Partial<Report>;
-  }
-
-  /** True where nothing of this would be asked again. */
-  isFresh(names: readonly ProviderName[]): boolean {
-    const now = this.deps.web.clock.now();
-    const kept = this.kept(names);
-    return names.every((name) => {
-      const dated: Dated | undefined = kept[name];
-      return dated !== undefined && isFresh(dated, now, this.deps.freshness ?? FRESHNESS);
-    });
-  }
-
   private one(name: ProviderName, sources: Sources): Promise<Dated> {
     const local = withoutAsking(name, sources);
     const now = this.deps.web.clock.now();
     if (local) return Promise.resolve({ at: now, answer: local });
-    const of = accountOf(sources[name]);
+    const of = this.deps.account();
     const freshness = this.deps.freshness ?? FRESHNESS;
     const known = this.memory.get(name);
     if (known?.of === of && isFresh(known.dated, now, freshness)) return Promise.resolve(known.dated);
@@ -123,9 +103,4 @@ function withoutAsking(name: ProviderName, sources: Sources): Answer | undefined
     case "ollama":
       return missingOllama(sources.ollama);
   }
-}
-
-/** Tells accounts apart without naming one: nothing can be made of it. */
-function accountOf(source: Sources[ProviderName]): string {
-  return createHash("sha256").update(JSON.stringify(source)).digest("hex").slice(0, 12);
 }

@@ -1,0 +1,116 @@
+/** What `zcode-acp quota` shows: the card, painted as answers come, or the numbers as JSON. */
+
+import { isatty } from "node:tty";
+import { loadConfig } from "../config/index.ts";
+import { sentence, t } from "../locale/index.ts";
+import { systemClock } from "../platform/clock.ts";
+import { createLog } from "../platform/log.ts";
+import { resolvePaths } from "../platform/paths.ts";
+import type { Web } from "../quota/ask.ts";
+import { card } from "../quota/card.ts";
+import { askHub } from "../quota/hub.ts";
+import { accountStamp, noteRefreshed } from "../quota/kept.ts";
+import { openQuota } from "../quota/open.ts";
+import { type QuotaReader, type Report, usageOf } from "../quota/reader.ts";
+import type { Answer } from "../quota/types.ts";
+import { print } from "./print.ts";
+import { type Asked, exitCode } from "./quota.ts";
+import { Lines } from "./screen.ts";
+
+export interface Tools {
+  readonly web: Web;
+  readonly reader: QuotaReader;
+  /** The report of a hub that answers at once. */
+  hub(): Promise<Report | undefined>;
+}
+
+export function toolsOf(): Tools {
+  const clock = systemClock();
+  const paths = resolvePaths(process.env, process.platform);
+  const config = loadConfig(process.env, paths);
+  const log = createLog({ dir: paths.stateDir, name: `quota-${process.pid}`, clock, env: process.env });
+  const { reader, web } = openQuota({ clock, log, env: process.env, paths, config });
+  return { web, reader, hub: () => askHub(web, config.hub) };
+}
+
+/** Asks for what a status bar shows next. */
+export async function refresh({ reader, web }: Tools): Promise<void> {
+  await reader.read();
+  const paths = resolvePaths(process.env, process.platform);
+  await noteRefreshed(paths.stateDir, accountStamp({ env: process.env, ...paths }), web.clock.now());
+}
+
+/** The card, painted section by section on a terminal. */
+export async function show(asked: Asked, tools: Tools): Promise<number> {
+  const terminal = isatty(1);
+  const options = () => cardOptions(asked, terminal, tools.web.clock.now());
+  const report: Record<string, unknown> = {};
+  const pending = new Set(asked.names);
+  const area = terminal ? new Lines() : undefined;
+  const known = await tools.hub();
+  if (known) {
+    Object.assign(report, known);
+    pending.clear();
+  } else {
+    const paint = () => area?.draw(card(asked.names, report, pending, options()).slice(0, roomOf(terminal)));
+    await tools.reader.read(asked.names, (name, dated) => {
+      pending.delete(name);
+      report[name] = dated;
+      if (pending.size > 0) paint();
+    });
+  }
+  const lines = card(asked.names, report, pending, options());
+  if (area) area.draw(lines);
+  else if (lines.length > 0) await print(`${lines.join("\n")}\n`);
+  await tellFailures(asked, report as Partial<Report>);
+  return exitCode(asked, report as Partial<Report>);
+}
+
+export async function json(asked: Asked, tools: Tools): Promise<number> {
+  const report = (await tools.hub()) ?? ((await tools.reader.read()) as Report);
+  await print(`${JSON.stringify(usageOf(report))}\n`);
+  if (asked.verbose) await tellFailures(asked, report);
+  return exitCode(asked, report);
+}
+
+/** Columns and colour as they are now. */
+export function cardOptions({ plain, language }: Asked, terminal: boolean, now: number) {
+  const width = terminal ? process.stdout.columns : Number(process.env.COLUMNS);
+  return {
+    width: Number.isFinite(width) && width > 0 ? width : 80,
+    colour: terminal && !plain && !process.env.NO_COLOR && process.env.TERM !== "dumb",
+    now,
+    language,
+  };
+}
+
+/** Lines that can be drawn over: above the terminal's height they cannot be reached any more. */
+function roomOf(terminal: boolean): number {
+  return terminal ? Math.max(1, (process.stdout.rows || 24) - 1) : Number.POSITIVE_INFINITY;
+}
+
+/** One line for each provider that could not be shown; those that nobody set up only where they were asked for. */
+export function failureLines({ names, named, verbose, language }: Asked, report: Partial<Report>): string[] {
+  const lines = names.flatMap((name) => {
+    const answer: Answer | undefined = report[name]?.answer;
+    if (!answer || answer.section.kind === "success" || (answer.unset && named === undefined)) return [];
+    const provider = sentence(`quota.${name}`, {}, language);
+    const what = sentence(`quota.${answer.section.kind}`, {}, language);
+    const { reason } = answer;
+    const said =
+      verbose && reason
+        ? t("quota.failedWhy", { provider, what, why: reason }, language)
+        : t("quota.failed", { provider, what }, language);
+    const setUp = answer.section.kind === "not_configured" || answer.section.kind === "auth_error";
+    return setUp ? [said, `  ${sentence(`quota.setUp.${name}`, {}, language)}`] : [said];
+  });
+  const shown = names.some((name) => report[name]?.answer.section.kind === "success");
+  if (lines.length > 0 || shown) return lines;
+  const ways = names.map((name) => `  ${sentence(`quota.setUp.${name}`, {}, language)}`);
+  return [t("quota.nothing", {}, language), ...ways];
+}
+
+async function tellFailures(asked: Asked, report: Partial<Report>): Promise<void> {
+  const lines = failureLines(asked, report);
+  if (lines.length > 0) await Bun.stderr.write(`${lines.join("\n")}\n`);
+}

@@ -1,0 +1,161 @@
+/**
+ * Reading what was kept on disk, by hand and without anything else: a status bar wants its line in the time that a process
+ * takes to start.
+ */
+
+import { createHash } from "node:crypto";
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { isPhrase, type Phrase } from "../locale/index.ts";
+import { writeAtomic } from "../platform/atomic.ts";
+import { readRegular } from "../platform/files.ts";
+import { isObj, list, num, type Obj, obj, str, text } from "../platform/json.ts";
+import { FAILURE_FRESH_MS, FRESH_MS } from "./limits.ts";
+import type { Answer, ProviderName } from "./types.ts";
+
+/** An answer, and when it was given; epoch ms. */
+export interface Dated<Name extends ProviderName = ProviderName> {
+  readonly at: number;
+  readonly answer: Answer<Name>;
+}
+
+export const VERSION = 1;
+const REFRESHED = "quota-refreshed.json";
+
+/** How long an answer counts, in ms. */
+export interface Freshness {
+  readonly successMs: number;
+  readonly failureMs: number;
+}
+
+export const FRESHNESS: Freshness = { successMs: FRESH_MS, failureMs: FAILURE_FRESH_MS };
+
+/** True while `dated` need not be asked again. A time to come is a clock that was set back. */
+export function isFresh({ at, answer }: Dated, now: number, { successMs, failureMs }: Freshness): boolean {
+  const age = now - at;
+  return age >= 0 && age < (answer.section.kind === "success" ? successMs : failureMs);
+}
+
+export function keptPath(dir: string, name: ProviderName): string {
+  return join(dir, `quota-${name}.json`);
+}
+
+/** The file of one provider, whatever it says; undefined where it says nothing. */
+export function keptFile(dir: string, name: ProviderName): Obj | undefined {
+  try {
+    const value: unknown = JSON.parse(readRegular(keptPath(dir, name)));
+    return isObj(value) ? value : undefined;
+  } catch {
+    // Not there, or half of something: asking anew is all that is needed.
+    return undefined;
+  }
+}
+
+/**
+ * The last answer that was kept for this account, however old.
+ * @param of stands for the account: another one's numbers are nobody's business.
+ */
+export function readKept<Name extends ProviderName>(
+  dir: string,
+  name: Name,
+  of: string,
+): Dated<Name> | undefined {
+  const file = keptFile(dir, name);
+  const at = num(file?.at);
+  if (!file || file.v !== VERSION || file.of !== of || at === undefined || !isSection(name, file.section)) {
+    return undefined;
+  }
+  const reason = phraseOf(file.reason);
+  const section = file.section as unknown as Answer<Name>["section"];
+  return { at, answer: { section, ...(reason ? { reason } : {}) } };
+}
+
+const FAILURES: Readonly<Record<ProviderName, readonly string[]>> = {
+  glm: ["auth_error", "rate_limited", "unavailable"],
+  opencode: ["not_configured", "auth_error", "unavailable"],
+  ollama: ["not_configured", "auth_error", "unavailable"],
+};
+
+/** What is drawn of a section is what it must be; whatever else it holds is not looked at. */
+function isSection(name: ProviderName, value: unknown): value is Obj {
+  const section = obj(value);
+  if (section.kind !== "success") return FAILURES[name].includes(str(section.kind) ?? "");
+  const glm = name === "glm";
+  const windows = glm ? section.items : section.windows;
+  return (
+    Array.isArray(windows) &&
+    windows.map(obj).every((window) => {
+      const percent = num(glm ? window.usedPercent : window.usagePercent);
+      return str(window.label) !== undefined && percent !== undefined && percent >= 0 && percent <= 100;
+    })
+  );
+}
+
+function phraseOf(value: unknown): Phrase | undefined {
+  const params = obj(obj(value).params);
+  if (list(Object.values(params)).some((each) => typeof each !== "string" && typeof each !== "number"))
+    return undefined;
+  const phrase = {
+    key: text(obj(value).key) ?? "",
+    params: params as Readonly<Record<string, string | number>>,
+  };
+  return isPhrase(phrase) ? phrase : undefined;
+}
+
+/** True where all providers were asked for this account so lately that a status bar need not have them asked. */
+export function wasRefreshed(dir: string, of: string, now: number): boolean {
+  try {
+    const { at, of: whose } = obj(JSON.parse(readRegular(join(dir, REFRESHED))));
+    const age = now - (num(at) ?? Number.NaN);
+    return whose === of && age >= 0 && age < FRESH_MS;
+  } catch {
+    return false;
+  }
+}
+
+/** @param now epoch ms. */
+export async function noteRefreshed(dir: string, of: string, now: number): Promise<void> {
+  await writeAtomic(join(dir, REFRESHED), `${JSON.stringify({ v: VERSION, at: now, of })}\n`, 0o600);
+}
+
+export interface AccountFiles {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly home: string;
+  readonly zcodeHome: string;
+  readonly configFile: string;
+}
+
+const VARIABLES = [
+  "ZCODE_PROVIDER",
+  "OLLAMA_API_KEY",
+  "OPENCODE_GO_WORKSPACE_ID",
+  "OPENCODE_GO_AUTH_COOKIE",
+  "ZCODE_ACP_GLM_ORIGIN",
+  "ZCODE_ACP_OPENCODE_ORIGIN",
+  "ZCODE_ACP_OLLAMA_ORIGIN",
+] as const;
+
+/**
+ * Tells accounts apart without naming one, and without reading a key: it changes with every variable and file that a key
+ * may come from. Nothing can be made of it.
+ */
+export function accountStamp({ env, home, zcodeHome, configFile }: AccountFiles): string {
+  const files = [
+    join(zcodeHome, "v2", "config.json"),
+    configFile,
+    join(home, ".pi", "agent", "opencode-go.json"),
+  ];
+  const hash = createHash("sha256");
+  for (const name of VARIABLES) hash.update(`${name}=${env[name] ?? ""}\0`);
+  for (const path of files) hash.update(`${path}=${stampOf(path)}\0`);
+  return hash.digest("hex").slice(0, 12);
+}
+
+function stampOf(path: string): string {
+  try {
+    const { mtimeMs, size, ino } = statSync(path);
+    return `${mtimeMs}:${size}:${ino}`;
+  } catch {
+    return "-";
+  }
+}
