@@ -97,7 +97,7 @@ export function connectAgent(send: (message: string) => void, deps: AgentDeps): 
       input = controller;
     },
   });
-  const connection = agentApp(surface).connect(
+  const connection = agentApp(surface, (session) => lane.started(session)).connect(
     sdkStream(readable, (message) => {
       const line = serialised(message);
       send(line);
@@ -156,11 +156,14 @@ function serialised(message: AnyMessage): string {
   }
 }
 
-function agentApp(surface: Surface): AgentApp {
+/** @param started is told of each request of a session that is begun with. */
+function agentApp(surface: Surface, started: (session: string) => void): AgentApp {
   const answered =
     <P, R>(run: (params: P, signal: AbortSignal) => R | Promise<R>) =>
     async ({ params, signal }: { params: P; signal: AbortSignal }): Promise<R> => {
+      const session = str(obj(params).sessionId);
       try {
+        if (session !== undefined) started(session);
         return await run(params, signal);
       } catch (error) {
         throw requestError(error);
@@ -292,6 +295,7 @@ class Surface {
   async load(params: Obj) {
     const { conversation, id } = await this.attach(params);
     const messages = await this.usable(conversation, id, () => this.deps.sessions.history(conversation));
+    this.stillOpen(conversation, id);
     for (const update of replayUpdates(messages, conversation.cwd)) {
       this.deps.clients.publishTo(this.client, conversation.id, update);
     }
@@ -302,6 +306,7 @@ class Surface {
     const { conversation, id } = await this.attach(params);
     if (conversation.backendId !== undefined) {
       await this.usable(conversation, id, () => this.deps.sessions.ensure(conversation));
+      this.stillOpen(conversation, id);
     }
     return this.settings(conversation);
   }
@@ -449,6 +454,11 @@ class Surface {
       this.deps.log.once(`attach:${id}`, "warn", "a session could not be opened");
       throw error;
     }
+  }
+
+  /** @throws where it was closed while it was being opened: nothing more is said of it then. */
+  private stillOpen(conversation: Conversation, id: string): void {
+    if (!this.deps.sessions.registry.owns(conversation)) throw errors.sessionUnknown(id);
   }
 
   private known(params: Obj): Conversation {

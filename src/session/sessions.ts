@@ -74,9 +74,10 @@ export class Sessions {
   private closing: Promise<void> | undefined;
 
   constructor(private readonly deps: SessionDeps) {
-    this.titles = new Titles(deps, (conversation, title) =>
-      deps.sink.update(conversation, { kind: "title", title, source: "" }),
-    );
+    this.titles = new Titles(deps, (conversation, title) => {
+      if (this.registry.owns(conversation))
+        deps.sink.update(conversation, { kind: "title", title, source: "" });
+    });
     this.residence = new Residence(deps, this.registry, {
       event: (params) => this.intake.event(params),
       update: (conversation, update) => this.deliver(conversation, update),
@@ -337,7 +338,9 @@ export class Sessions {
     const before = conversation.settings;
     const after = foldSettings(before, patch);
     conversation.settings = after;
-    if (!sameSettings(before, after)) this.deps.sink.settings(conversation, before);
+    // A record that was closed while it was brought up speaks for nobody.
+    if (!sameSettings(before, after) && this.registry.owns(conversation))
+      this.deps.sink.settings(conversation, before);
   }
 
   private deliver(conversation: Conversation, update: Update): void {

@@ -87,6 +87,7 @@ describe("what is taken", () => {
     const { made, heard } = lane();
     const answer = (id: unknown) => made.sent({ jsonrpc: "2.0", id, result: {} } as unknown as AnyMessage);
     expect(made.take(request(1, "session/load", { sessionId: "s" }))).toBe(false);
+    made.started("s");
     expect(made.take(request(2, "session/set_mode", { sessionId: "s" }))).toBe(false);
     expect(made.take(request(3, "session/load", { sessionId: "r" }))).toBe(false);
     expect(made.take(request(4, "session/list", {}))).toBe(false);
@@ -136,6 +137,31 @@ describe("what is taken", () => {
     made.sent({ jsonrpc: "2.0", id: 3, result: {} } as unknown as AnyMessage);
     expect(heard).toEqual(["prompt a", "sdk session/close", "prompt b"]);
     expect(answers).toEqual([]);
+  });
+
+  test("A2 M11 what the SDK has not begun with is not overtaken by another request of its session", () => {
+    const { made, heard } = lane();
+    expect(made.take(request(1, "session/close", { sessionId: "s" }))).toBe(false);
+    expect(made.take(request(2, "session/load", { sessionId: "s" }))).toBe(true);
+    expect(made.take(request(3, "session/close", { sessionId: "s" }))).toBe(true);
+    expect(made.take(request(4, "session/load", { sessionId: "r" }))).toBe(false);
+    made.started("s");
+    expect(heard).toEqual(["sdk session/load"]);
+    // One that is refused never begins.
+    made.sent({ jsonrpc: "2.0", id: 2, error: { code: -32602, message: "x" } } as unknown as AnyMessage);
+    expect(heard).toEqual(["sdk session/load", "sdk session/close"]);
+    made.started("s");
+    expect(made.take(request(5, "session/load", { sessionId: "s" }))).toBe(false);
+  });
+
+  test("A5 M11 a close behind prompts that are cancelled while they wait does not wait on", () => {
+    const { made, heard } = lane();
+    made.take(request(1, "session/load", { sessionId: "s" }));
+    made.started("s");
+    made.take(prompt(2, "a"));
+    expect(made.take(request(3, "session/close", { sessionId: "s" }))).toBe(true);
+    made.take(notification("session/cancel", { sessionId: "s" }));
+    expect(heard).toEqual(["cancel s", "sdk session/close"]);
   });
 
   test("A5 an answer of the client to a question of ours is no request of its own", () => {
