@@ -1,6 +1,7 @@
 /**
- * `bun scripts/chaos.ts [--seed N] [--steps M] [--seconds S]`: the driver of `test/chaos` for as long as is wanted.
- * With a seed it plays that world alone; without one it prints each seed, and goes on to the next until the time is over.
+ * `bun scripts/chaos.ts [--seed N] [--steps M] [--seconds S] [--shown N]`: the driver of `test/chaos` for as long as is wanted.
+ * With a seed it plays that world alone; without one it prints each seed, and goes on to the next until the time is
+ * over. A failure shows its last steps; `--shown` of them, where that is said.
  */
 import { parseArgs } from "node:util";
 import { type ChaosReport, chaos, told } from "../test/chaos/driver.ts";
@@ -9,7 +10,12 @@ import { removeTempDirs } from "../test/support/temp.ts";
 const STEPS = 400;
 
 const { values } = parseArgs({
-  options: { seed: { type: "string" }, steps: { type: "string" }, seconds: { type: "string" } },
+  options: {
+    seed: { type: "string" },
+    steps: { type: "string" },
+    seconds: { type: "string" },
+    shown: { type: "string" },
+  },
 });
 
 function positive(name: string, value: string | undefined, otherwise: number): number {
@@ -21,7 +27,7 @@ function positive(name: string, value: string | undefined, otherwise: number): n
 
 async function play(seed: number, steps: number, ms: number): Promise<boolean> {
   try {
-    const report: ChaosReport = await chaos({ seed, steps, ms });
+    const report: ChaosReport = await chaos({ seed, steps, ms, shown });
     console.log(told(report));
     return true;
   } catch (error) {
@@ -32,6 +38,7 @@ async function play(seed: number, steps: number, ms: number): Promise<boolean> {
   }
 }
 
+const shown = values.shown === undefined ? undefined : positive("shown", values.shown, 0);
 const steps = positive("steps", values.steps, STEPS);
 const end =
   performance.now() + positive("seconds", values.seconds, values.seed === undefined ? 60 : 1e6) * 1000;

@@ -123,7 +123,7 @@ export const ACTIONS: readonly Row[] = [
     async run(world) {
       const conversation = world.someConversation();
       const wait = world.random.chance(0.5);
-      if (!conversation || conversation.loading) return undefined;
+      if (!conversation || conversation.loads.length > 0) return undefined;
       const sent = world.load(conversation);
       if (wait) await world.settled(sent);
       return String(conversation.index);

@@ -97,17 +97,26 @@ export class Telling {
   }
 }
 
+export interface Load {
+  readonly sent: Sent;
+  /** The last prompt that must stand in it where it ended well. */
+  readonly since: number;
+  replay: Telling | undefined;
+}
+
 export class Conversation {
   readonly prompts: Prompt[] = [];
   readonly live = new Telling(this, true);
-  /** A load that is under way, and what it has brought so far. */
-  loading: { sent: Sent; replay: Telling | undefined } | undefined;
+  /** Loads that are under way, in their order, and what each has brought so far. */
+  readonly loads: Load[] = [];
   /** The present bridge has it open: it was made or loaded there, and not closed since. */
   open = true;
   /** Its close was answered, and nothing was asked of it since. */
   closed = false;
   /** Which backend session it is may not have been written down: a later bridge need not know it. */
   unrecorded: boolean;
+  /** A prompt of it has ended well in a bridge that could write it down. */
+  recorded = false;
   /** It was used since it was last compared with its history. */
   used = false;
   /** Ends of backends before its last prompt that ended well, or before it was last opened. */
@@ -129,15 +138,16 @@ export class Conversation {
 
   hear(update: Json): string | undefined {
     if (this.closed) return "an update of a conversation that is closed";
+    const [loading] = this.loads;
     if (update.sessionUpdate === "user_message_chunk") {
-      if (!this.loading) return "a person's words outside of a replay";
-      this.loading.replay ??= new Telling(this, false);
+      if (!loading) return "a person's words outside of a replay";
+      loading.replay ??= new Telling(this, false);
     }
-    return (this.loading?.replay ?? this.live).take(update);
+    return (loading?.replay ?? this.live).take(update);
   }
 
   /** Compares what a load brought with what was said; prompts that were open at its beginning are not asked for. */
-  compare(replay: Telling | undefined, since: number): string | undefined {
+  compare({ replay, since }: Load): string | undefined {
     const persons = replay?.persons ?? [];
     let place = -1;
     for (const prompt of this.prompts) {

@@ -39,6 +39,8 @@ export interface ChaosOptions {
   readonly steps: number;
   /** Ends before the step that would begin later than this, in ms from its beginning. */
   readonly ms?: number;
+  /** How many of the last steps a failure tells. */
+  readonly shown?: number | undefined;
 }
 
 /**
@@ -49,6 +51,7 @@ export async function chaos({
   seed,
   steps,
   ms = Number.POSITIVE_INFINITY,
+  shown = SHOWN_STEPS,
 }: ChaosOptions): Promise<ChaosReport> {
   const began = performance.now();
   const world = await World.make(seed);
@@ -64,7 +67,7 @@ export async function chaos({
     await world.end();
     judge(world);
   } catch (error) {
-    throw new Error(story(world, steps, error), { cause: error });
+    throw new Error(story(world, steps, shown, error), { cause: error });
   } finally {
     await world.destroy();
   }
@@ -118,7 +121,7 @@ export function replayCommand(seed: number, steps: number): string {
   return `npm run chaos -- --seed ${seed} --steps ${steps}`;
 }
 
-function story(world: World, steps: number, error: unknown): string {
+function story(world: World, steps: number, shown: number, error: unknown): string {
   const what = error instanceof Error ? error.message : String(error);
   const session = error instanceof ChaosError ? error.session : undefined;
   const conversation = world.conversations.find((each) => each.id === session);
@@ -126,7 +129,7 @@ function story(world: World, steps: number, error: unknown): string {
     `${what}${conversation ? ` (conversation ${conversation.index}, ${conversation.id})` : ""}`,
     `replay: ${replayCommand(world.seed, steps)}`,
     "last steps:",
-    ...world.log.slice(-SHOWN_STEPS).map((line) => `  ${line}`),
+    ...world.log.slice(-shown).map((line) => `  ${line}`),
     session === undefined ? "last frames:" : "last frames of the conversation:",
     ...world.peer.frames(session, SHOWN_FRAMES).map((line) => `  ${line}`),
   ].join("\n");

@@ -1,7 +1,8 @@
 /** What goes wrong. A row more is a fault more: its name, how often it comes, and what it is. */
 import { alive, until } from "../support/processes.ts";
 import type { Row } from "./actions.ts";
-import { ChaosError, type Conditions, tryKill, type World } from "./world.ts";
+import { type Conditions, tryKill, watchdogsOf } from "./ground.ts";
+import { ChaosError, type World } from "./world.ts";
 
 /** Nothing that is stopped stays so for longer, in ms: the rules give up a silence at some hundreds of these. */
 const SLEEP_MS = 300;
@@ -44,14 +45,14 @@ async function restart(world: World, conditions: Conditions): Promise<string> {
   return kill ? "after SIGKILL" : "after the end of its stdin";
 }
 
-function sleepOf(world: World, pids: (number | undefined)[]): Promise<string> {
+/** Stops processes, and lets them go on after a while. */
+async function sleepOf(world: World, pids: readonly (number | undefined)[]): Promise<string> {
   const ms = world.random.int(50, SLEEP_MS);
-  return world
-    .sleep(
-      pids.filter((pid) => pid !== undefined),
-      ms,
-    )
-    .then(() => `${ms} ms`);
+  const stopped = pids.filter((pid) => pid !== undefined);
+  for (const pid of stopped) tryKill(pid, "SIGSTOP");
+  await Bun.sleep(ms);
+  for (const pid of stopped) tryKill(pid, "SIGCONT");
+  return `${ms} ms`;
 }
 
 export const FAULTS: readonly Row[] = [
@@ -101,7 +102,7 @@ export const FAULTS: readonly Row[] = [
     weight: 2,
     async run(world) {
       if (world.bridge.watchdogKills >= WATCHDOGS) return undefined;
-      const pids = world.watchdogs();
+      const pids = watchdogsOf(world.bridge.agent.child.pid);
       // While a backend is being started it has been armed already, and is not again.
       if (pids.length === 0 || !world.relays.current) return undefined;
       world.bridge.watchdogKills++;
@@ -112,7 +113,7 @@ export const FAULTS: readonly Row[] = [
       const conversation = world.someConversation();
       if (!conversation) return "";
       await world.settled(world.prompt(conversation, (tag) => `text ${tag()}`, "now").sent);
-      if (world.relays.current && world.watchdogs().length === 0)
+      if (world.relays.current && watchdogsOf(world.bridge.agent.child.pid).length === 0)
         throw new ChaosError("a backend runs, and no watchdog beside it");
       return String(pids);
     },
@@ -142,7 +143,9 @@ export const FAULTS: readonly Row[] = [
     weight: 3,
     run(world) {
       const ms = world.random.int(100, 3_000);
-      return world.lockIndex(ms) ? `${ms} ms` : undefined;
+      if (!world.ground.lockIndex()) return undefined;
+      world.after(ms, () => world.ground.unlockIndex());
+      return `${ms} ms`;
     },
   },
   {

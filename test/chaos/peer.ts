@@ -21,6 +21,8 @@ export interface Sent {
   touched: boolean;
   /** It waits for a person, who has all the time in the world. */
   waitsForPerson: boolean;
+  /** Its conversation was closed while it was open. */
+  overtaken: boolean;
   result: Json | undefined;
   failure: Failure | undefined;
   readonly settled: Promise<void>;
@@ -56,6 +58,8 @@ export class Peer {
   private readonly waiting = new Map<number, () => void>();
   private readonly last: { session: string; line: string }[] = [];
   private nextId = 1;
+  /** Resolves when nothing follows. */
+  readonly ended: Promise<void>;
   /** The bridge was killed, or is about to end: its silence is no fault. */
   over = false;
 
@@ -64,7 +68,9 @@ export class Peer {
     private readonly hooks: PeerHooks,
   ) {
     agent.client.receive = (line) => this.receive(line);
-    agent.client.end = () => {};
+    this.ended = new Promise((resolve) => {
+      agent.client.end = () => resolve();
+    });
   }
 
   request(method: string, params: Json, touched = false): Sent {
@@ -78,6 +84,7 @@ export class Peer {
       since: performance.now(),
       touched,
       waitsForPerson: false,
+      overtaken: false,
       result: undefined,
       failure: undefined,
       settled,

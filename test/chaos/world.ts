@@ -2,39 +2,23 @@
  * A world: a HOME, a bridge process with its client, the backends that come and go below it, and the conversations
  * with what is expected of each. Actions and faults change it; `checks.ts` looks at it.
  */
-import { Database } from "bun:sqlite";
-import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Agent, BINARY, within } from "../support/agent.ts";
+import { type Agent, within } from "../support/agent.ts";
 import type { Json } from "../support/plainClient.ts";
-import { alive, markedPids, pidsByArguments, until } from "../support/processes.ts";
 import { Random } from "../support/random.ts";
 import { tempDir } from "../support/temp.ts";
 import { Conversation, missing, type Prompt, tagsIn } from "./conversation.ts";
+import { type Conditions, GONE_MS, Ground } from "./ground.ts";
 import { type Asked, Peer, type Sent } from "./peer.ts";
 import { answerPolicy, type Policy } from "./people.ts";
 import { Relays } from "./relays.ts";
 
-/** The rules' waits are so many times shorter. Ten times more, and what is slow on a busy machine is given up. */
-const SCALE = "20";
 /** All that is asked is answered within this, in ms of real time; a busy machine has slack in it. */
 export const ANSWER_MS = 20_000;
-/** Nothing is left so long after a bridge's end, in ms. */
-const GONE_MS = 5_000;
 /** What was sent so shortly before or after the end of a backend may still have been in its hands. */
 const DYING_MS = 500;
 /** How long it may take until a new conversation stands on disk, in ms. */
 const RECORDED_MS = 1_000;
-
-/** What is wrong around a bridge during its life. */
-export interface Conditions {
-  /** Files may not grow beyond so many blocks of 512 bytes. */
-  readonly fileBlocks?: number;
-  /** HOME is a place where nothing can be written. */
-  readonly nowhere?: boolean;
-  /** A file stands where the folder of logs should be. */
-  readonly noState?: boolean;
-}
 
 export interface Bridge {
   readonly agent: Agent;
@@ -62,9 +46,7 @@ export class ChaosError extends Error {
 }
 
 export class World {
-  readonly dir = tempDir("c");
-  readonly home = join(this.dir, "home");
-  readonly workspace = join(this.dir, "work");
+  readonly ground = new Ground();
   readonly conversations: Conversation[] = [];
   readonly prompts = new Map<number, Prompt>();
   /** Prompts that wait for a person who never answers rightly, and the step at which each is cancelled. */
@@ -82,8 +64,7 @@ export class World {
   /** Until when what is sent may be lost with a backend; in ms of `performance.now`. */
   private dyingUntil = 0;
   private nextPrompt = 1;
-  private lock: Database | undefined;
-  private bin = "";
+  private zcode = "";
   private readonly timers = new Set<ReturnType<typeof setTimeout>>();
 
   private constructor(
@@ -96,26 +77,18 @@ export class World {
   static async make(seed: number): Promise<World> {
     const socket = tempDir("s");
     const world = new World(seed, await Relays.listen(socket));
-    const { random } = world;
-    for (const dir of [world.home, world.workspace, join(world.home, ".zcode", "v2"), join(world.dir, "bin")])
-      mkdirSync(dir, { recursive: true });
-    writeFileSync(join(world.workspace, "notes.txt"), "one\ntwo\n");
-    makeIndex(world.indexFile);
-    world.relays.onDeath = () => world.dies(DYING_MS);
+    const { random, ground } = world;
+    world.relays.onDeath = () => world.died();
     // The backend keeps few sessions, so that they come and go all the time.
-    const sim = ["--store", join(world.dir, "store"), "--seed", String(seed), "--pace", "1"];
+    const sim = ["--store", join(ground.dir, "store"), "--seed", String(seed), "--pace", "1"];
     sim.push("--residents", String(random.int(1, 4)));
     if (random.chance(0.3)) sim.push("--evict-after", String(random.int(4, 20)));
     if (random.chance(0.3)) sim.push("--doubled");
     if (random.chance(0.3)) sim.push("--reorder");
     world.note(`world: sim ${sim.slice(4).join(" ")}`);
-    world.bin = world.relays.install(join(world.dir, "bin"), sim);
+    world.zcode = world.relays.install(ground.bin, sim);
     await world.start({});
     return world;
-  }
-
-  get indexFile(): string {
-    return join(this.home, ".zcode", "v2", "tasks-index.sqlite");
   }
 
   get peer(): Peer {
@@ -149,36 +122,13 @@ export class World {
 
   /** Starts a bridge on what the one before has left. */
   async start(conditions: Conditions): Promise<void> {
-    const state = join(this.home, ".local", "state", "zcode-acp");
-    rmSync(state, { recursive: true, force: true });
-    if (conditions.noState) {
-      mkdirSync(join(state, ".."), { recursive: true });
-      writeFileSync(state, "");
-    }
-    this.restoreFolder();
-    const blocks = conditions.fileBlocks;
-    const limit = blocks === undefined ? "" : `ulimit -S -f ${blocks}; `;
-    const child = Bun.spawn(["/bin/sh", "-c", `${limit}exec "$@"`, "sh", BINARY, "stdio"], {
-      cwd: this.workspace,
-      env: {
-        PATH: process.env.PATH ?? "",
-        HOME: conditions.nowhere ? "/proc/self/no-such-home" : this.home,
-        ZCODE_BIN: this.bin,
-        ZCODE_ACP_INTERNAL_TIME_SCALE: SCALE,
-        // By it all that was started is found, wherever its HOME is.
-        CHAOS_WORLD: this.dir,
-      },
-      stdin: "pipe",
-      stdout: "pipe",
-      stderr: "pipe",
-    });
-    const agent = new Agent(child, this.home, this.workspace);
+    const agent = this.ground.launch(conditions, this.zcode);
     const peer = new Peer(agent, {
       update: (session, update, line) => this.heard(session, update, line),
       asked: (asked) => this.asked(asked),
       answered: (sent) => this.answered(sent),
     });
-    const unwritable = conditions.nowhere === true || blocks !== undefined;
+    const unwritable = conditions.nowhere === true || conditions.fileBlocks !== undefined;
     this.bridge = {
       agent,
       peer,
@@ -198,11 +148,14 @@ export class World {
     const { agent, peer } = this.bridge;
     this.dies(DYING_MS);
     for (const conversation of this.conversations) this.cancelled(conversation);
-    await this.awake();
+    await this.ground.awake();
     agent.endInput();
     const code = await within(agent.exited, GONE_MS, "the bridge's end");
     // What is left in the pipe is still read.
-    await Bun.sleep(0);
+    await within(peer.ended, GONE_MS, "the end of the bridge's output");
+    for (const prompt of this.prompts.values())
+      if (prompt.outcome === undefined && !prompt.abandoned)
+        this.fault(`the bridge ended without an answer to prompt ${prompt.number}`, prompt.conversation.id);
     peer.abandon();
     this.abandonPrompts();
     if (code !== 0) throw new ChaosError(`the bridge ended with ${code} when its stdin ended`);
@@ -214,9 +167,12 @@ export class World {
     const { agent, peer } = this.bridge;
     this.dies(DYING_MS);
     peer.over = true;
-    // A new conversation is written down a moment after its answer, and one without a prompt has nothing to lose.
+    // A new conversation is written down a moment after its answer; nothing of it has been promised before a prompt has.
     for (const conversation of this.conversations)
-      if (conversation.prompts.length === 0 && conversation.madeAt > performance.now() - RECORDED_MS)
+      if (
+        conversation.madeAt > performance.now() - RECORDED_MS &&
+        conversation.prompts.every((prompt) => prompt.outcome !== "end_turn")
+      )
         conversation.unrecorded = true;
     agent.child.kill("SIGKILL");
     await agent.exited;
@@ -225,37 +181,24 @@ export class World {
     await this.nothingLeft();
   }
 
-  /** The bridge's watchdogs; more than one process for a moment, while it detaches. */
-  watchdogs(): number[] {
-    return pidsByArguments("zcode-acp-watchdog", String(this.bridge.agent.child.pid)).filter(alive);
-  }
-
   private async nothingLeft(): Promise<void> {
-    try {
-      await until("nothing is left of it", GONE_MS, async () => (await markedPids(this.dir)).length === 0);
-    } catch {
-      const left = await markedPids(this.dir);
-      if (left.length === 0) return;
-      const words = left.map((pid) => `${pid}`).join(" ");
-      for (const pid of left) tryKill(pid, "SIGKILL");
-      throw new ChaosError(`processes are left behind a bridge that ended: ${words}`);
-    }
+    const left = await this.ground.left();
+    if (left.length > 0)
+      throw new ChaosError(`left behind a bridge that has ended: process ${left.join(" ")}`);
   }
 
   private abandonPrompts(): void {
     for (const prompt of this.prompts.values()) if (prompt.outcome === undefined) prompt.abandoned = true;
     this.stuck.length = 0;
-    for (const conversation of this.conversations) conversation.loading = undefined;
+    for (const conversation of this.conversations) conversation.loads.length = 0;
   }
 
   /** The world's last moment, whatever state it is in. */
   async destroy(): Promise<void> {
     for (const timer of this.timers) clearTimeout(timer);
-    this.unlock();
-    for (const pid of await markedPids(this.dir)) {
-      tryKill(pid, "SIGCONT");
-      tryKill(pid, "SIGKILL");
-    }
+    this.ground.unlockIndex();
+    await this.ground.awake();
+    await this.ground.endAll();
     this.relays.close();
   }
 
@@ -267,65 +210,28 @@ export class World {
     for (const sent of this.bridge.peer.open.values()) sent.touched = true;
   }
 
+  /** A backend has ended. */
+  private died(): void {
+    this.dyingUntil = 0;
+    this.dies(DYING_MS);
+  }
+
   get dying(): boolean {
     return performance.now() < this.dyingUntil;
   }
 
-  /** Stops processes, and lets them go on after `ms`. */
-  async sleep(pids: readonly number[], ms: number): Promise<void> {
-    for (const pid of pids) tryKill(pid, "SIGSTOP");
-    await Bun.sleep(ms);
-    for (const pid of pids) tryKill(pid, "SIGCONT");
-  }
-
-  private async awake(): Promise<void> {
-    for (const pid of await markedPids(this.dir)) tryKill(pid, "SIGCONT");
-  }
-
-  /** Holds the app's list for `ms`, as the app does while it writes. */
-  lockIndex(ms: number): boolean {
-    if (this.lock || !existsSync(this.indexFile)) return false;
-    const database = new Database(this.indexFile);
-    database.run("PRAGMA busy_timeout = 2000");
-    try {
-      database.run("BEGIN EXCLUSIVE");
-    } catch {
-      database.close();
-      return false;
-    }
-    this.lock = database;
-    this.after(ms, () => this.unlock());
-    return true;
-  }
-
-  private unlock(): void {
-    this.lock?.run("COMMIT");
-    this.lock?.close();
-    this.lock = undefined;
-  }
-
   /** Puts a file where the folder with the bridge's list of conversations is; until the next bridge. */
   async loseFolder(): Promise<void> {
-    const folder = join(this.home, ".zcode", "v2");
-    if (existsSync(`${folder}.away`)) return;
+    if (this.ground.folderIsLost) return;
     // What is on its way to be opened is looked up in it.
-    for (const { loading } of this.conversations) if (loading) await this.settled(loading.sent);
-    this.unlock();
-    renameSync(folder, `${folder}.away`);
-    writeFileSync(folder, "");
+    for (const { loads } of this.conversations) for (const { sent } of [...loads]) await this.settled(sent);
+    this.ground.loseFolder();
     this.bridge.unrecorded = true;
     this.bridge.blind = true;
     // What is known of these is on its way to the disk at best.
     for (const conversation of this.conversations)
       if (conversation.prompts.length === 0 || conversation.running.length > 0)
         conversation.unrecorded = true;
-  }
-
-  private restoreFolder(): void {
-    const folder = join(this.home, ".zcode", "v2");
-    if (!existsSync(`${folder}.away`)) return;
-    rmSync(folder, { recursive: true, force: true });
-    renameSync(`${folder}.away`, folder);
   }
 
   // Conversations
@@ -345,7 +251,7 @@ export class World {
   }
 
   async open(): Promise<Conversation | undefined> {
-    const sent = this.request("session/new", { cwd: this.workspace, mcpServers: [] });
+    const sent = this.request("session/new", { cwd: this.ground.workspace, mcpServers: [] });
     await this.settled(sent);
     if (typeof sent.result?.sessionId !== "string") return undefined;
     const id = sent.result.sessionId;
@@ -358,7 +264,8 @@ export class World {
 
   prompt(conversation: Conversation, words: (tag: () => string) => string, policy: Policy): Prompt {
     if (!conversation.open) this.load(conversation);
-    if (conversation.prompts.length === 0 && this.bridge.unrecorded) conversation.unrecorded = true;
+    // Its session may be one that was made just now, since nothing was ever stored of the one before.
+    if (!conversation.recorded && this.bridge.unrecorded) conversation.unrecorded = true;
     const number = this.nextPrompt++;
     const tags: string[] = [];
     const text = words(() => {
@@ -411,31 +318,22 @@ export class World {
         : Math.min(...conversation.running.map((each) => each.number)) - 1;
     const sent = this.request("session/load", {
       sessionId: conversation.id,
-      cwd: this.workspace,
+      cwd: this.ground.workspace,
       mcpServers: [],
     });
-    const loading = { sent, replay: undefined };
-    conversation.loading = loading;
+    conversation.loads.push({ sent, since: ready, replay: undefined });
     conversation.open = true;
     conversation.closed = false;
     conversation.deathsBefore = this.relays.deaths;
-    void sent.settled.then(() => {
-      if (conversation.loading !== loading) return;
-      conversation.loading = undefined;
-      if (sent.failure || sent.result === undefined) return;
-      const problem = conversation.compare(loading.replay, ready);
-      if (problem) this.fault(problem, conversation.id);
-    });
     return sent;
   }
 
   close(conversation: Conversation): Sent {
     this.cancelled(conversation);
     conversation.open = false;
+    for (const { sent } of conversation.loads) sent.overtaken = true;
+    for (const prompt of conversation.running) prompt.sent.overtaken = true;
     const sent = this.request("session/close", { sessionId: conversation.id });
-    void sent.settled.then(() => {
-      if (!conversation.open && sent.result) conversation.closed = true;
-    });
     return sent;
   }
 
@@ -490,20 +388,28 @@ export class World {
   private answered(sent: Sent): void {
     const prompt = [...this.prompts.values()].findLast((each) => each.sent === sent);
     if (prompt) return this.promptAnswered(prompt);
-    if (!sent.failure) return;
-    const { name, message } = sent.failure;
     const conversation = this.byId.get(sent.session);
+    // At once: what follows in the same bytes is no part of the replay any more.
+    const at = conversation?.loads.findIndex((each) => each.sent === sent) ?? -1;
+    const [load] = at < 0 ? [] : (conversation?.loads.splice(at, 1) ?? []);
+    if (!sent.failure) {
+      if (conversation && sent.method === "session/close") conversation.closed = !conversation.open;
+      const problem = load && conversation?.compare(load);
+      if (problem) this.fault(problem, sent.session);
+      return;
+    }
+    const { name, message } = sent.failure;
     if (!this.mayFail(sent, name))
       this.fault(`${sent.method} failed: ${name} ${message.slice(0, 200)}`, sent.session);
     // Opening it failed, so it is not open.
-    if (conversation && sent.method === "session/load") conversation.open = false;
+    if (conversation && sent.method === "session/load" && !sent.overtaken) conversation.open = false;
   }
 
   /** An error that a backend's end explains. */
   private mayFail(sent: Sent, name: string): boolean {
     if (sent.touched && LOST.has(name)) return true;
     // What came behind a load that failed, or that a close overtook, finds nothing.
-    return name === UNKNOWN && this.byId.get(sent.session)?.open === false;
+    return name === UNKNOWN && (sent.overtaken || this.byId.get(sent.session)?.open === false);
   }
 
   private promptAnswered(prompt: Prompt): void {
@@ -530,6 +436,7 @@ export class World {
     if (reason !== "end_turn") return this.fault(`prompt ${number} ended with ${reason}`, conversation.id);
     prompt.outcome = "end_turn";
     conversation.deathsBefore = this.relays.deaths;
+    if (!this.bridge.unrecorded) conversation.recorded = true;
     const lost = missing(prompt, conversation.live);
     if (lost.length > 0) this.fault(`prompt ${number} ended without ${lost.join(" ")}`, conversation.id);
   }
@@ -538,27 +445,3 @@ export class World {
 /** Errors by which a request may end that was in the hands of a backend which died, or could not be started. */
 const LOST: ReadonlySet<string> = new Set(["ZACP-103", "ZACP-104", "ZACP-207"]);
 const UNKNOWN = "ZACP-201";
-
-export function tryKill(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal);
-  } catch {
-    // It has gone by itself.
-  }
-}
-
-/** The app's own list, as the app makes it. */
-function makeIndex(path: string): void {
-  const database = new Database(path, { create: true });
-  database.run("PRAGMA journal_mode = WAL");
-  database.run(`CREATE TABLE tasks (
-    workspace_key TEXT NOT NULL, workspace_path TEXT NOT NULL, workspace_identity TEXT, task_id TEXT NOT NULL,
-    title TEXT NOT NULL DEFAULT '', task_status TEXT, provider TEXT, mode TEXT NOT NULL DEFAULT 'build', model TEXT,
-    migration_source TEXT, forked_from_task_id TEXT, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL,
-    unread_at INTEGER, last_unread_at INTEGER NOT NULL DEFAULT 0, pinned INTEGER NOT NULL DEFAULT 0,
-    archived INTEGER NOT NULL DEFAULT 0, deleted INTEGER NOT NULL DEFAULT 0,
-    title_overridden INTEGER NOT NULL DEFAULT 0, meta_json TEXT NOT NULL DEFAULT '{}',
-    searchable_text TEXT NOT NULL DEFAULT '', cron_automation_id TEXT, off_peak_task_id TEXT,
-    PRIMARY KEY (workspace_key, task_id))`);
-  database.close();
-}
