@@ -132,6 +132,7 @@ export function connectAgent(send: (message: string) => void, deps: AgentDeps): 
     end: () => {
       const close = () => {
         timer.cancel();
+        lane.end();
         if (!connection.signal.aborted) input.close();
       };
       const timer = deps.clock.after(LAST_ANSWERS_MS, close);

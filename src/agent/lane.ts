@@ -121,6 +121,11 @@ export class PromptLane {
     return new Promise((resolve) => this.idleWaiters.push(resolve));
   }
 
+  /** The client is gone: prompts that still wait are not handed on any more. */
+  end(): void {
+    for (const [id, { behind }] of this.held) if (behind === undefined) this.drop(id);
+  }
+
   /** True while the SDK has something of a session that a prompt must not overtake. */
   private isAhead(session: string): boolean {
     for (const other of this.withSdk.values()) if (other === session) return true;

@@ -164,6 +164,19 @@ describe("what is taken", () => {
     expect(heard).toEqual(["cancel s", "sdk session/close"]);
   });
 
+  test("M9 prompts that wait when the client is gone are answered as cancelled", () => {
+    const { made, heard, answers } = lane();
+    made.take(request(1, "session/load", { sessionId: "s" }));
+    made.take(prompt(2, "a"));
+    made.take(request(3, "session/close", { sessionId: "s" }));
+    made.take(prompt("b", "b"));
+    made.end();
+    expect(answers).toEqual(
+      [2, "b"].map((id) => ({ jsonrpc: "2.0", id, result: { stopReason: "cancelled" } })),
+    );
+    expect(heard).toEqual([]);
+  });
+
   test("A5 an answer of the client to a question of ours is no request of its own", () => {
     const { made } = lane();
     expect(made.take({ jsonrpc: "2.0", id: 3, result: {} } as unknown as AnyMessage)).toBe(false);

@@ -393,7 +393,8 @@ export class World {
     const at = conversation?.loads.findIndex((each) => each.sent === sent) ?? -1;
     const [load] = at < 0 ? [] : (conversation?.loads.splice(at, 1) ?? []);
     if (!sent.failure) {
-      if (conversation && sent.method === "session/close") conversation.closed = !conversation.open;
+      if (conversation && sent.method === "session/close")
+        conversation.closed = !conversation.open && conversation.loads.length === 0;
       const problem = load && conversation?.compare(load);
       if (problem) this.fault(problem, sent.session);
       return;
