@@ -3,7 +3,7 @@
  * that what a client said at `initialize` is at hand in every handler.
  */
 
-import { type AgentApp, type AnyMessage, agent, type Stream } from "@agentclientprotocol/sdk/unstable";
+import { type AgentApp, type AnyMessage, agent } from "@agentclientprotocol/sdk/unstable";
 import type { Backend } from "../backend/backend.ts";
 import { Client } from "../clients/client.ts";
 import type { Clients } from "../clients/clients.ts";
@@ -19,12 +19,13 @@ import { findModel, modelRef, modelValue, parseModel, type Settings } from "../s
 import type { Credentials } from "../store/providers.ts";
 import { replayUpdates } from "../translate/history.ts";
 import { type LeftOut, promptContent } from "./content.ts";
-import { failureError, requestError, serialised, unlessCancelled } from "./failures.ts";
+import { failureError, requestError, unlessCancelled } from "./failures.ts";
 import { PromptLane } from "./lane.ts";
 import { LAST_ANSWERS_MS } from "./limits.ts";
 import { mcpServers } from "./mcp.ts";
 import { configOptions, currentMode, modeIds, modeState } from "./options.ts";
 import { rootPath } from "./paths.ts";
+import { sdkStream, serialised } from "./stream.ts";
 
 export interface AgentDeps {
   readonly sessions: Sessions;
@@ -100,7 +101,7 @@ export function connectAgent(send: (message: string) => void, deps: AgentDeps): 
       input = controller;
     },
   });
-  const connection = agentApp(surface).connect(
+  const connection = agentApp(surface, (session) => lane.started(session)).connect(
     sdkStream(readable, (message) => {
       const line = serialised(message);
       send(line);
@@ -135,6 +136,7 @@ export function connectAgent(send: (message: string) => void, deps: AgentDeps): 
     end: () => {
       const close = () => {
         timer.cancel();
+        lane.end();
         if (!connection.signal.aborted) input.close();
       };
       const timer = deps.clock.after(LAST_ANSWERS_MS, close);
@@ -144,11 +146,14 @@ export function connectAgent(send: (message: string) => void, deps: AgentDeps): 
   };
 }
 
-function agentApp(surface: Surface): AgentApp {
+/** @param started is told of each request of a session that is begun with. */
+function agentApp(surface: Surface, started: (session: string) => void): AgentApp {
   const answered =
     <P, R>(run: (params: P, signal: AbortSignal) => R | Promise<R>) =>
     async ({ params, signal }: { params: P; signal: AbortSignal }): Promise<R> => {
+      const session = str(obj(params).sessionId);
       try {
+        if (session !== undefined) started(session);
         return await run(params, signal);
       } catch (error) {
         throw requestError(error);
@@ -208,19 +213,6 @@ function agentApp(surface: Surface): AgentApp {
     for (const method of [name, `_${name}`]) app.onRequest(method, obj, cancellable(run));
   }
   return app;
-}
-
-/** The SDK's stream over an outlet of ours: messages in from a readable, out through one joining writer. */
-function sdkStream(readable: ReadableStream<AnyMessage>, send: (message: AnyMessage) => void): Stream {
-  // The SDK asks nothing of the writable but `getWriter`, `write` and `releaseLock`; a test keeps that true.
-  const writer = {
-    write: (message: AnyMessage) => {
-      send(message);
-      return Promise.resolve();
-    },
-    releaseLock: () => {},
-  };
-  return { readable, writable: { getWriter: () => writer } as unknown as WritableStream<AnyMessage> };
 }
 
 /** Tells every client the settings as they are now, in both forms: some read only the one, some only the other. */
@@ -284,6 +276,7 @@ class Surface {
     const messages = await this.usable(conversation, id, () =>
       this.deps.sessions.history(conversation, this.client, signal),
     );
+    this.stillOpen(conversation, id);
     if (!signal.aborted)
       for (const update of replayUpdates(messages, conversation.cwd)) {
         this.deps.clients.publishTo(this.client, conversation.id, update);
@@ -295,6 +288,7 @@ class Surface {
     const { conversation, id } = await this.attach(params);
     if (conversation.backendId !== undefined) {
       await this.usable(conversation, id, () => this.deps.sessions.ensure(conversation));
+      this.stillOpen(conversation, id);
     }
     return this.settings(conversation);
   }
@@ -443,6 +437,11 @@ class Surface {
       this.deps.log.once(`attach:${id}`, "warn", "a session could not be opened");
       throw error;
     }
+  }
+
+  /** @throws where it was closed while it was being opened: nothing more is said of it then. */
+  private stillOpen(conversation: Conversation, id: string): void {
+    if (!this.deps.sessions.registry.owns(conversation)) throw errors.sessionUnknown(id);
   }
 
   private known(params: Obj): Conversation {

@@ -1,9 +1,8 @@
 /** Every failure that leaves over ACP goes through here: a code, a sentence, a hint, and never a stack. */
 
-import { type AnyMessage, RequestError } from "@agentclientprotocol/sdk/unstable";
+import { RequestError } from "@agentclientprotocol/sdk/unstable";
 import { RpcError } from "../backend/rpc.ts";
 import { errors, ProductError } from "../errors/index.ts";
-import { num, obj, str } from "../platform/json.ts";
 import { errorName, maskSecrets } from "../platform/log.ts";
 import { type TurnFailure, turnFailure } from "../translate/failure.ts";
 
@@ -65,20 +64,5 @@ function codeOf(error: ProductError): number {
       return NOT_FOUND;
     default:
       return INTERNAL;
-  }
-}
-
-/** A message as a line. What the SDK echoes of a hostile request may be nested deeper than can be written again. */
-export function serialised(message: AnyMessage): string {
-  try {
-    return JSON.stringify(message);
-  } catch (error) {
-    if ("method" in message || !("id" in message)) throw error;
-    const { code, message: words } = obj(obj(message).error);
-    return JSON.stringify({
-      jsonrpc: "2.0",
-      id: message.id,
-      error: { code: num(code) ?? -32603, message: str(words) ?? "Internal error" },
-    });
   }
 }

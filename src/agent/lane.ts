@@ -3,10 +3,11 @@
  * protocol; for the one request that a person waits for, that takes longer than all of the bridge's own work. So a
  * well-formed `session/prompt`, and the cancels that belong to it, are taken here, with the same handler and the same
  * answers, and everything else goes to the SDK. The SDK starts what it has in an order of its own, so order is kept
- * here: a prompt waits until the SDK has answered what this client asked of the same session before.
+ * here: a prompt waits until the SDK has answered what this client asked of the same session before, and anything else
+ * until the SDK has begun with it.
  */
 
-import type { AnyMessage } from "@agentclientprotocol/sdk/unstable";
+import { type AnyMessage, RequestError } from "@agentclientprotocol/sdk/unstable";
 import type { Client } from "../clients/client.ts";
 import { isObj, type Obj, str } from "../platform/json.ts";
 import { requestError } from "./failures.ts";
@@ -22,13 +23,15 @@ export interface LaneHandlers {
 interface Held {
   readonly session: string;
   readonly params: Obj;
-  /** There where it is the SDK's, and came behind a prompt that waits. */
+  /** There where it is the SDK's, and came behind something that waits or has not begun. */
   readonly behind?: AnyMessage;
 }
 
 export class PromptLane {
   /** Requests that the SDK has and has not answered, with the session that each names. */
   private readonly withSdk = new Map<Id, string | undefined>();
+  /** What the SDK has been given of each session and has not begun with: its chain of handlers takes its time. */
+  private readonly starting = new Map<string, Id>();
   private idleWaiters: (() => void)[] = [];
   /** Prompts that wait for the SDK's answers, and what came behind them, by request id, in their order. */
   private readonly held = new Map<Id, Held>();
@@ -55,7 +58,7 @@ export class PromptLane {
     const params = isObj(message.params) ? message.params : undefined;
     if (method === "$/cancel_request" && params) {
       const cancelled = requestId(params.requestId) ?? "";
-      if (this.held.get(cancelled)?.behind === undefined && this.held.has(cancelled)) {
+      if (this.held.has(cancelled)) {
         this.drop(cancelled);
         return true;
       }
@@ -68,6 +71,7 @@ export class PromptLane {
         for (const [waiting, { session, behind }] of this.held)
           if (session === params.sessionId && behind === undefined) this.drop(waiting);
         this.handlers.cancel(params);
+        this.release(params.sessionId);
         return true;
       }
       const known = id !== undefined && (this.open.has(id) || this.held.has(id));
@@ -76,14 +80,24 @@ export class PromptLane {
         else void this.run(id, params);
         return true;
       }
-      if (id !== undefined && !known && this.isHeld(params.sessionId)) {
-        // A close, say, must not overtake the prompts that came before it.
+      if (
+        id !== undefined &&
+        !known &&
+        !this.withSdk.has(id) &&
+        (this.starting.has(params.sessionId) || this.isHeld(params.sessionId))
+      ) {
+        // A close must not overtake the prompts that came before it, say, nor a load the close before it.
         this.held.set(id, { session: params.sessionId, params, behind: sent });
         return true;
       }
     }
-    if (typeof method === "string" && id !== undefined) this.withSdk.set(id, str(params?.sessionId));
+    if (typeof method === "string" && id !== undefined) this.given(id, str(params?.sessionId));
     return false;
+  }
+
+  /** To be told, before anything is awaited, of each request of a session that the SDK begins with. */
+  started(session: string): void {
+    if (this.starting.delete(session)) this.release(session);
   }
 
   /** To be told of every message that the SDK sends. */
@@ -92,7 +106,11 @@ export class PromptLane {
     const id = requestId(message.id) ?? "";
     const session = this.withSdk.get(id);
     this.withSdk.delete(id);
-    if (session !== undefined && !this.isAhead(session)) this.release(session);
+    if (session !== undefined) {
+      // One that the SDK refuses never begins.
+      if (this.starting.get(session) === id) this.starting.delete(session);
+      this.release(session);
+    }
     if (this.withSdk.size > 0 || this.held.size > 0) return;
     for (const wake of this.idleWaiters.splice(0)) wake();
   }
@@ -103,10 +121,20 @@ export class PromptLane {
     return new Promise((resolve) => this.idleWaiters.push(resolve));
   }
 
+  /** The client is gone: prompts that still wait are not handed on any more. */
+  end(): void {
+    for (const [id, { behind }] of this.held) if (behind === undefined) this.drop(id);
+  }
+
   /** True while the SDK has something of a session that a prompt must not overtake. */
   private isAhead(session: string): boolean {
     for (const other of this.withSdk.values()) if (other === session) return true;
     return false;
+  }
+
+  private given(id: Id, session: string | undefined): void {
+    this.withSdk.set(id, session);
+    if (session !== undefined) this.starting.set(session, id);
   }
 
   private isHeld(session: string): boolean {
@@ -114,25 +142,26 @@ export class PromptLane {
     return false;
   }
 
-  /** Hands on what waited of a session, up to the next thing that is the SDK's to answer. */
+  /** Hands on what waited of a session, up to what still has to wait. */
   private release(session: string): void {
     for (const [id, { session: of, params, behind }] of this.held) {
       if (of !== session) continue;
+      if (behind === undefined ? this.isAhead(session) : this.starting.has(session)) return;
       this.held.delete(id);
-      if (behind === undefined) {
-        void this.run(id, params);
-        continue;
+      if (behind === undefined) void this.run(id, params);
+      else {
+        this.given(id, session);
+        this.forward(behind);
       }
-      this.withSdk.set(id, session);
-      this.forward(behind);
-      return;
     }
   }
 
-  /** Answers a prompt that was cancelled before it was handed on. */
+  /** Answers what was cancelled before it was handed on. */
   private drop(id: Id): void {
+    const isPrompt = this.held.get(id)?.behind === undefined;
     this.held.delete(id);
-    this.answer(id, { result: { stopReason: "cancelled" } });
+    const { code, message } = RequestError.requestCancelled();
+    this.answer(id, isPrompt ? { result: { stopReason: "cancelled" } } : { error: { code, message } });
   }
 
   private answer(id: Id, answer: Obj): void {

@@ -76,9 +76,10 @@ export class Sessions {
   private closing: Promise<void> | undefined;
 
   constructor(private readonly deps: SessionDeps) {
-    this.titles = new Titles(deps, (conversation, title) =>
-      deps.sink.update(conversation, { kind: "title", title, source: "" }),
-    );
+    this.titles = new Titles(deps, (conversation, title) => {
+      if (this.registry.owns(conversation))
+        deps.sink.update(conversation, { kind: "title", title, source: "" });
+    });
     this.residence = new Residence(deps, this.registry, {
       event: (params) => this.intake.event(params),
       update: (conversation, update) => this.deliver(conversation, update),
@@ -359,6 +360,8 @@ export class Sessions {
     const before = conversation.settings;
     const after = foldSettings(before, patch);
     conversation.settings = after;
+    // A record that was closed while it was brought up speaks for nobody.
+    if (!this.registry.owns(conversation)) return;
     this.foldWindow(conversation, before);
     if (!sameSettings(before, after)) this.deps.sink.settings(conversation, before);
   }

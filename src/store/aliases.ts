@@ -67,10 +67,12 @@ export class AliasStore {
   }
 
   private async write(id: string, alias: Alias): Promise<void> {
+    // What was put in its place since is written in its own turn, if it is not on disk already.
+    if (this.unwritten.get(id) !== alias) return;
     try {
       mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
       for (let attempt = 0; attempt < WRITES && !this.holds(id, alias); attempt++) {
-        await withLock(`${this.path}.lock`, this.clock, () => this.merge(id, alias));
+        await withLock(`${this.path}.lock`, this.clock, () => this.merge());
       }
       if (this.unwritten.get(id) === alias) this.unwritten.delete(id);
     } catch (error) {
@@ -78,15 +80,22 @@ export class AliasStore {
     }
   }
 
-  private async merge(id: string, alias: Alias): Promise<void> {
+  /** Writes all that waits, so that the last of many is on disk as soon as the first: each write is forced to it. */
+  private async merge(): Promise<void> {
     // Throws where the file cannot be read: what it holds must not be lost to what is written.
     this.setCorruptAside();
     const all = this.read();
-    const entry = { ...obj(all[id]), cwd: alias.cwd, createdAt: alias.createdAt };
-    const next = {
-      ...all,
-      [id]: alias.backendId === undefined ? entry : { ...entry, zcodeSid: alias.backendId },
-    };
+    const next = { ...all };
+    for (const [id, { cwd, createdAt, backendId }] of this.unwritten) {
+      const entry = { ...obj(all[id]), cwd, createdAt };
+      // An id may be the name of anything, also of what every object has.
+      Object.defineProperty(next, id, {
+        value: backendId === undefined ? entry : { ...entry, zcodeSid: backendId },
+        enumerable: true,
+        configurable: true,
+        writable: true,
+      });
+    }
     await writeAtomic(this.path, `${JSON.stringify(next, null, 2)}\n`, 0o600);
   }
 

@@ -87,6 +87,7 @@ describe("what is taken", () => {
     const { made, heard } = lane();
     const answer = (id: unknown) => made.sent({ jsonrpc: "2.0", id, result: {} } as unknown as AnyMessage);
     expect(made.take(request(1, "session/load", { sessionId: "s" }))).toBe(false);
+    made.started("s");
     expect(made.take(request(2, "session/set_mode", { sessionId: "s" }))).toBe(false);
     expect(made.take(request(3, "session/load", { sessionId: "r" }))).toBe(false);
     expect(made.take(request(4, "session/list", {}))).toBe(false);
@@ -103,6 +104,17 @@ describe("what is taken", () => {
     expect(heard).toEqual(["prompt b", "prompt a", "prompt c", "prompt d"]);
     expect(made.take(prompt(9, "e"))).toBe(true);
     expect(heard.at(-1)).toBe("prompt e");
+  });
+
+  test("A5 a cancel of a request that waits behind a prompt answers it with -32800, and it is not handed on", () => {
+    const { made, heard, answers } = lane();
+    made.take(request(1, "session/load", { sessionId: "s", cwd: "/", mcpServers: [] }));
+    made.take(prompt(2, "waits"));
+    made.take(request(3, "session/close", { sessionId: "s" }));
+    expect(made.take(notification("$/cancel_request", { requestId: 3 }))).toBe(true);
+    expect(answers).toMatchObject([{ id: 3, error: { code: -32800 } }]);
+    made.sent({ jsonrpc: "2.0", id: 1, result: {} } as unknown as AnyMessage);
+    expect(heard).toEqual(["prompt waits"]);
   });
 
   test("A5 a cancel reaches the prompts that wait, all of a session or the one that is named", () => {
@@ -136,6 +148,44 @@ describe("what is taken", () => {
     made.sent({ jsonrpc: "2.0", id: 3, result: {} } as unknown as AnyMessage);
     expect(heard).toEqual(["prompt a", "sdk session/close", "prompt b"]);
     expect(answers).toEqual([]);
+  });
+
+  test("A2 M11 what the SDK has not begun with is not overtaken by another request of its session", () => {
+    const { made, heard } = lane();
+    expect(made.take(request(1, "session/close", { sessionId: "s" }))).toBe(false);
+    expect(made.take(request(2, "session/load", { sessionId: "s" }))).toBe(true);
+    expect(made.take(request(3, "session/close", { sessionId: "s" }))).toBe(true);
+    expect(made.take(request(4, "session/load", { sessionId: "r" }))).toBe(false);
+    made.started("s");
+    expect(heard).toEqual(["sdk session/load"]);
+    // One that is refused never begins.
+    made.sent({ jsonrpc: "2.0", id: 2, error: { code: -32602, message: "x" } } as unknown as AnyMessage);
+    expect(heard).toEqual(["sdk session/load", "sdk session/close"]);
+    made.started("s");
+    expect(made.take(request(5, "session/load", { sessionId: "s" }))).toBe(false);
+  });
+
+  test("A5 M11 a close behind prompts that are cancelled while they wait does not wait on", () => {
+    const { made, heard } = lane();
+    made.take(request(1, "session/load", { sessionId: "s" }));
+    made.started("s");
+    made.take(prompt(2, "a"));
+    expect(made.take(request(3, "session/close", { sessionId: "s" }))).toBe(true);
+    made.take(notification("session/cancel", { sessionId: "s" }));
+    expect(heard).toEqual(["cancel s", "sdk session/close"]);
+  });
+
+  test("M9 prompts that wait when the client is gone are answered as cancelled", () => {
+    const { made, heard, answers } = lane();
+    made.take(request(1, "session/load", { sessionId: "s" }));
+    made.take(prompt(2, "a"));
+    made.take(request(3, "session/close", { sessionId: "s" }));
+    made.take(prompt("b", "b"));
+    made.end();
+    expect(answers).toEqual(
+      [2, "b"].map((id) => ({ jsonrpc: "2.0", id, result: { stopReason: "cancelled" } })),
+    );
+    expect(heard).toEqual([]);
   });
 
   test("A5 an answer of the client to a question of ours is no request of its own", () => {

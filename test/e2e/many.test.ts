@@ -55,6 +55,31 @@ test("R8 M1 a conversation that a client has open is listed under the id that it
   await next.close();
 });
 
+test("A2 M3 M11 close, load and prompt without waiting are served in this order, and a load that a close overtakes says nothing more", async () => {
+  const agent = launch({ sim: "--residents=1 --slow session/resume:1" });
+  const session = await agent.start();
+  const load = () =>
+    agent.client.request("session/load", { sessionId: session, cwd: agent.workspace, mcpServers: [] });
+  for (const words of ["one", "two"]) {
+    await agent.client.request("session/close", { sessionId: session });
+    const answers = [
+      agent.client.request("session/close", { sessionId: session }),
+      load(),
+      agent.client.prompt(session, `text ${words}`),
+    ];
+    expect((await Promise.all(answers)).at(-1)).toMatchObject({ stopReason: "end_turn" });
+  }
+  await agent.client.request("session/close", { sessionId: session });
+  const overtaken = load();
+  const before = agent.client.frames.length;
+  await agent.client.request("session/close", { sessionId: session });
+  await expect(overtaken).rejects.toMatchObject({ data: { code: "ZACP-201" } });
+  expect(agent.client.frames.slice(before).filter((frame) => frame.method === "session/update")).toEqual([]);
+  await load();
+  expect(agent.client.text("user_message_chunk", session)).toContain("text two");
+  await agent.close();
+});
+
 test("B12 a request nested deeper than can be written again ends nothing", async () => {
   const agent = launch();
   const session = await agent.start();

@@ -68,6 +68,21 @@ describe("what is put", () => {
     expect(made.get("a")).toEqual(alias("s"));
   });
 
+  test("P3 B10 the last of many that are put at once is on disk with one of the next two writes", async () => {
+    const { store: made, onDisk } = store();
+    const first = made.put("first", alias());
+    const rest = Array.from({ length: 50 }, (_, n) => made.put(`n${n}`, alias()));
+    const superseded = made.put("n49", alias("sess_1"));
+    const last = made.put("n49", alias("sess_2"));
+    await first;
+    await rest[0];
+    // A bridge that is killed now has lost none of them.
+    expect(Object.keys(onDisk())).toHaveLength(51);
+    expect(onDisk().n49).toMatchObject({ zcodeSid: "sess_2" });
+    await Promise.all([...rest, superseded, last]);
+    expect(onDisk().n49).toMatchObject({ zcodeSid: "sess_2" });
+  });
+
   test("D8 lies in a file and a folder that are their owner's alone, with nothing left beside it", async () => {
     const { dir, store: made } = store();
     await made.put("a", alias());

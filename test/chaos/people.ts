@@ -1,0 +1,76 @@
+/** How a person answers a question: at once, late, twice, wrongly, or not at all. */
+import type { Json } from "../support/plainClient.ts";
+import type { Random } from "../support/random.ts";
+import type { Prompt } from "./conversation.ts";
+import type { Asked } from "./peer.ts";
+import type { World } from "./world.ts";
+
+export type Policy = "now" | "late" | "twice" | "refuse" | "unknown" | "error" | "garbage" | "never";
+
+/** How often each comes. */
+const WEIGHTS: Readonly<Record<Policy, number>> = {
+  now: 30,
+  late: 6,
+  twice: 6,
+  refuse: 3,
+  unknown: 2,
+  error: 2,
+  garbage: 2,
+  never: 3,
+};
+const BAG = (Object.keys(WEIGHTS) as Policy[]).flatMap((policy) =>
+  Array.from({ length: WEIGHTS[policy] }, () => policy),
+);
+/** How late "late" is, in ms. */
+const LATE_MS = 150;
+/** Answers that are none. */
+const GARBAGE: readonly Json[] = [
+  { result: null },
+  { result: { outcome: 7 } },
+  { result: { outcome: { outcome: "selected" } } },
+  { result: [] },
+  { result: { outcome: { outcome: "selected", optionId: { a: 1 } } } },
+  { result: "allow_once" },
+];
+
+export function somePolicy(random: Random): Policy {
+  return random.pick(BAG);
+}
+
+/** True where the question stays open until the prompt is cancelled. */
+export function staysOpen(policy: Policy): boolean {
+  return policy === "unknown" || policy === "error" || policy === "garbage" || policy === "never";
+}
+
+function choose(asked: Asked, kind: string): Json {
+  const options = asked.params.options as readonly Json[];
+  const option = options.find((entry) => entry.kind === kind) ?? options[0];
+  return { result: { outcome: { outcome: "selected", optionId: option?.optionId } } };
+}
+
+/** Does what the policy of the prompt says; which garbage follows from its number. */
+export function answerPolicy(world: World, prompt: Prompt, asked: Asked, policy: Policy): void {
+  const { peer } = world.bridge;
+  world.count(`answer ${policy}`);
+  if (staysOpen(policy)) prompt.sent.waitsForPerson = !prompt.cancelled;
+  switch (policy) {
+    case "now":
+      return peer.answer(asked, choose(asked, "allow_once"));
+    case "late":
+      return world.after(LATE_MS, () => peer.answer(asked, choose(asked, "allow_once")));
+    case "twice":
+      peer.answer(asked, choose(asked, "allow_once"));
+      return peer.answer(asked, choose(asked, "reject_once"));
+    case "refuse":
+      prompt.refused = true;
+      return peer.answer(asked, choose(asked, "reject_once"));
+    case "unknown":
+      return peer.answer(asked, { result: { outcome: { outcome: "selected", optionId: "no such option" } } });
+    case "error":
+      return peer.answer(asked, { error: { code: -32603, message: "the dialog could not be shown" } });
+    case "garbage":
+      return peer.answer(asked, GARBAGE[prompt.number % GARBAGE.length]!);
+    case "never":
+      return;
+  }
+}
