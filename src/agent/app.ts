@@ -15,15 +15,16 @@ import type { Log } from "../platform/log.ts";
 import type { Usage } from "../quota/types.ts";
 import type { Conversation } from "../session/conversation.ts";
 import type { Sessions } from "../session/sessions.ts";
-import { findModel, modelRef, modelValue, parseModel, type Settings } from "../session/settings.ts";
+import { findModel, modelRef, modelValue, parseModel } from "../session/settings.ts";
 import type { Credentials } from "../store/providers.ts";
 import { replayUpdates } from "../translate/history.ts";
+import { SlashCommands } from "./commands.ts";
 import { type LeftOut, promptContent } from "./content.ts";
 import { failureError, requestError, unlessCancelled } from "./failures.ts";
 import { PromptLane } from "./lane.ts";
 import { LAST_ANSWERS_MS } from "./limits.ts";
 import { mcpServers } from "./mcp.ts";
-import { configOptions, currentMode, modeIds, modeState } from "./options.ts";
+import { configOptions, modeIds, modeState } from "./options.ts";
 import { rootPath } from "./paths.ts";
 import { sdkStream, serialised } from "./stream.ts";
 
@@ -38,8 +39,12 @@ export interface AgentDeps {
   /** True where the simulator is the backend: nobody has to sign in. */
   readonly simulated: boolean;
   credentials(): Credentials;
-  /** How much of each plan is used. */
-  usage(): Promise<Usage>;
+  readonly quota: {
+    /** How much of each plan is used. */
+    usage(): Promise<Usage>;
+    /** The same for a person, as markdown; `words` may name a provider. */
+    say(words: string): Promise<string>;
+  };
   /** Every request, answer and notification but updates, for the black box; size in characters. */
   onFrame(
     direction: "in" | "out",
@@ -112,6 +117,7 @@ export function connectAgent(send: (message: string) => void, deps: AgentDeps): 
         for (const [waiting, size] of messages) take(waiting, size);
       }
       lane.sent(message);
+      if ("result" in message) surface.commands.answered(message.result);
     }),
   );
   /** What came right behind an `initialize` that is not answered yet: served after it, in its order. */
@@ -215,27 +221,17 @@ function agentApp(surface: Surface, started: (session: string) => void): AgentAp
   return app;
 }
 
-/** Tells every client the settings as they are now, in both forms: some read only the one, some only the other. */
-export function announceSettings(
-  clients: Clients,
-  conversation: Conversation,
-  before: Settings,
-  language: Language,
-): void {
-  clients.publishBody(conversation.id, {
-    sessionUpdate: "config_option_update",
-    configOptions: configOptions(conversation, language),
-  });
-  const mode = currentMode(conversation.settings);
-  if (mode === currentMode(before)) return;
-  clients.publishBody(conversation.id, { sessionUpdate: "current_mode_update", currentModeId: mode });
-}
-
 class Surface {
+  readonly commands: SlashCommands;
+
   constructor(
     private readonly client: Client,
     private readonly deps: AgentDeps,
-  ) {}
+  ) {
+    this.commands = new SlashCommands(client, deps, {
+      quota: { description: "slash.quota", hint: "glm|go|ollama", run: (words) => deps.quota.say(words) },
+    });
+  }
 
   initialize(params: Obj) {
     this.client.introduce(params);
@@ -268,7 +264,7 @@ class Surface {
     this.client.knowAs(conversation.id, conversation.id, true);
     // The process starts while the person types; what goes wrong with it is told at the first prompt.
     this.deps.backend.ready().catch(() => {});
-    return { sessionId: conversation.id, ...this.settings(conversation) };
+    return this.commands.offer(conversation, { sessionId: conversation.id, ...this.settings(conversation) });
   }
 
   async load(params: Obj, signal: AbortSignal) {
@@ -281,7 +277,7 @@ class Surface {
       for (const update of replayUpdates(messages, conversation.cwd)) {
         this.deps.clients.publishTo(this.client, conversation.id, update);
       }
-    return this.settings(conversation);
+    return this.commands.offer(conversation, this.settings(conversation));
   }
 
   async resume(params: Obj) {
@@ -290,7 +286,7 @@ class Surface {
       await this.usable(conversation, id, () => this.deps.sessions.ensure(conversation));
       this.stillOpen(conversation, id);
     }
-    return this.settings(conversation);
+    return this.commands.offer(conversation, this.settings(conversation));
   }
 
   async list(params: Obj) {
@@ -324,6 +320,8 @@ class Surface {
   /** @param cancellable is given, before anything is awaited, what cancels this prompt alone. */
   async prompt(params: Obj, cancellable: (cancel: () => void) => void) {
     const conversation = this.known(params);
+    const answered = this.commands.answer(conversation, params.prompt, cancellable);
+    if (answered) return answered;
     const left: LeftOut[] = [];
     const content = promptContent(params.prompt, (each) => left.push(each));
     // What follows goes to the thread that asked, where a client has one conversation open under two ids.
@@ -352,7 +350,9 @@ class Surface {
 
   cancel(params: Obj): void {
     const conversation = this.deps.sessions.registry.find(str(params.sessionId) ?? "");
-    if (conversation) this.deps.sessions.cancel(conversation);
+    if (!conversation) return;
+    this.commands.cancel(conversation);
+    this.deps.sessions.cancel(conversation);
   }
 
   async setMode(params: Obj) {
@@ -377,7 +377,7 @@ class Surface {
       );
       return { configOptions: configOptions(conversation, this.deps.language) };
     },
-    "account/usage_stats": async () => ({ ...(await this.deps.usage()) }),
+    "account/usage_stats": async () => ({ ...(await this.deps.quota.usage()) }),
     "session/cancelBackgroundTask": async (params) => {
       const { cancelled, status, reason } = await this.deps.sessions.cancelTask(
         this.known(params),

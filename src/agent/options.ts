@@ -1,5 +1,6 @@
 /** `configOptions` and `modes`: the same settings in the two forms that clients read. */
 
+import type { Clients } from "../clients/clients.ts";
 import { type Language, t } from "../locale/index.ts";
 import type { Conversation } from "../session/conversation.ts";
 import { MODES, type ModelChoice, modelValue, type Settings } from "../session/settings.ts";
@@ -78,4 +79,20 @@ function modeText(id: string, language: Language): { name: string; description?:
   const key = Object.hasOwn(MODE_NAMES, id) ? MODE_NAMES[id] : undefined;
   if (!key) return { name: id };
   return { name: t(key, {}, language), description: t(`${key}.about`, {}, language) };
+}
+
+/** Tells every client the settings as they are now, in both forms: some read only the one, some only the other. */
+export function announceSettings(
+  clients: Clients,
+  conversation: Conversation,
+  before: Settings,
+  language: Language,
+): void {
+  clients.publishBody(conversation.id, {
+    sessionUpdate: "config_option_update",
+    configOptions: configOptions(conversation, language),
+  });
+  const mode = currentMode(conversation.settings);
+  if (mode === currentMode(before)) return;
+  clients.publishBody(conversation.id, { sessionUpdate: "current_mode_update", currentModeId: mode });
 }

@@ -3,7 +3,8 @@
  * owns; every room below gets the interfaces it uses. Many bridges may live in one process.
  */
 
-import { announceSettings, connectAgent } from "../agent/app.ts";
+import { connectAgent } from "../agent/app.ts";
+import { announceSettings } from "../agent/options.ts";
 import { Backend } from "../backend/backend.ts";
 import { type Launch, locateBackend, type VersionOf } from "../backend/locate.ts";
 import type { ServerProcess } from "../backend/server.ts";
@@ -161,7 +162,13 @@ export function createBridge(deps: BridgeDeps): Bridge {
         clock,
         simulated: config.backend === "sim",
         credentials,
-        usage: async () => (await quota()).usage(),
+        quota: {
+          usage: async () => (await quota()).usage(),
+          say: async (words) => {
+            const { sayUsage } = await import("../quota/say.ts");
+            return sayUsage(await quota(), words, () => clock.now(), language);
+          },
+        },
         onFrame: (direction, what, id, session, size) =>
           deps.blackbox.frame(`client ${direction}`, what, id, session, size),
       });

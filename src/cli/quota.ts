@@ -10,18 +10,12 @@ import { accountStamp, readKept, wasRefreshed } from "../quota/kept.ts";
 import { LINE_AGE_MS } from "../quota/limits.ts";
 import { usageLine } from "../quota/line.ts";
 import type { Report } from "../quota/reader.ts";
-import { PROVIDERS, type ProviderName } from "../quota/types.ts";
+import { PROVIDERS, type ProviderName, providerNamed } from "../quota/types.ts";
 import { flags } from "./flags.ts";
 import { print } from "./print.ts";
 import { programWords } from "./program.ts";
 
 const NAME = "zcode-acp quota";
-const WORDS: Readonly<Record<string, ProviderName>> = {
-  glm: "glm",
-  go: "opencode",
-  opencode: "opencode",
-  ollama: "ollama",
-};
 const LEAST_INTERVAL_S = 10;
 const MOST_INTERVAL_S = 86_400;
 const EXIT = { shown: 0, nothing: 1, above: 3 } as const;
@@ -122,7 +116,7 @@ export function exitCode({ names, named, warnAt }: Asked, report: Partial<Report
 
 /** @throws ProductError where it names none. */
 function providerOf(word: string): ProviderName {
-  const name = Object.hasOwn(WORDS, word) ? WORDS[word] : undefined;
+  const name = providerNamed(word);
   if (name) return name;
   throw errors.badFlagValue(
     NAME,

@@ -2,17 +2,16 @@
 
 import { isatty } from "node:tty";
 import { loadConfig } from "../config/index.ts";
-import { sentence, t } from "../locale/index.ts";
 import { systemClock } from "../platform/clock.ts";
 import { createLog } from "../platform/log.ts";
 import { resolvePaths } from "../platform/paths.ts";
 import type { Web } from "../quota/ask.ts";
 import { card } from "../quota/card.ts";
+import { failureLines } from "../quota/failures.ts";
 import { askHub } from "../quota/hub.ts";
 import { accountStamp, noteRefreshed } from "../quota/kept.ts";
 import { openQuota } from "../quota/open.ts";
 import { type QuotaReader, type Report, usageOf } from "../quota/reader.ts";
-import type { Answer } from "../quota/types.ts";
 import { print } from "./print.ts";
 import { type Asked, exitCode } from "./quota.ts";
 import { Lines } from "./screen.ts";
@@ -87,27 +86,6 @@ export function cardOptions({ plain, language }: Asked, terminal: boolean, now: 
 /** Lines that can be drawn over: above the terminal's height they cannot be reached any more. */
 function roomOf(terminal: boolean): number {
   return terminal ? Math.max(1, (process.stdout.rows || 24) - 1) : Number.POSITIVE_INFINITY;
-}
-
-/** One line for each provider that could not be shown; those that nobody set up only where they were asked for. */
-export function failureLines({ names, named, verbose, language }: Asked, report: Partial<Report>): string[] {
-  const lines = names.flatMap((name) => {
-    const answer: Answer | undefined = report[name]?.answer;
-    if (!answer || answer.section.kind === "success" || (answer.unset && named === undefined)) return [];
-    const provider = sentence(`quota.${name}`, {}, language);
-    const what = sentence(`quota.${answer.section.kind}`, {}, language);
-    const { reason } = answer;
-    const said =
-      verbose && reason
-        ? t("quota.failedWhy", { provider, what, why: reason }, language)
-        : t("quota.failed", { provider, what }, language);
-    const setUp = answer.section.kind === "not_configured" || answer.section.kind === "auth_error";
-    return setUp ? [said, `  ${sentence(`quota.setUp.${name}`, {}, language)}`] : [said];
-  });
-  const shown = names.some((name) => report[name]?.answer.section.kind === "success");
-  if (lines.length > 0 || shown) return lines;
-  const ways = names.map((name) => `  ${sentence(`quota.setUp.${name}`, {}, language)}`);
-  return [t("quota.nothing", {}, language), ...ways];
 }
 
 async function tellFailures(asked: Asked, report: Partial<Report>): Promise<void> {

@@ -3,12 +3,13 @@
 import { isatty } from "node:tty";
 import { sentence, t } from "../locale/index.ts";
 import { card } from "../quota/card.ts";
+import { failureLines } from "../quota/failures.ts";
 import type { Dated } from "../quota/kept.ts";
 import { type Report, usageOf } from "../quota/reader.ts";
 import { clockTime, fit } from "../quota/text.ts";
 import { PROVIDERS, type ProviderName } from "../quota/types.ts";
 import type { Asked } from "./quota.ts";
-import { cardOptions, failureLines, type Tools } from "./quotaShow.ts";
+import { cardOptions, type Tools } from "./quotaShow.ts";
 import { Screen } from "./screen.ts";
 
 export interface WatchOptions {

@@ -49,6 +49,11 @@ export class Clients {
     if (body !== undefined) client.outlet.send(`${client.updateHead(id)}${body}}}`);
   }
 
+  /** A ready-made `update` field for one client alone. */
+  publishBodyTo(client: Client, id: string, body: Readonly<Record<string, unknown>>): void {
+    client.outlet.send(`${client.updateHead(id)}${JSON.stringify(body)}}}`);
+  }
+
   /** A ready-made `update` field for everyone. */
   publishBody(id: string, body: Readonly<Record<string, unknown>>): void {
     const json = JSON.stringify(body);

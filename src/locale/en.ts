@@ -261,6 +261,8 @@ export const EN = {
   "quota.setUp.opencode":
     "Set OPENCODE_GO_WORKSPACE_ID and OPENCODE_GO_AUTH_COOKIE (the `auth` cookie of opencode.ai), or write workspaceId and authCookie into ~/.pi/agent/opencode-go.json.",
   "quota.setUp.ollama": "Set OLLAMA_API_KEY, or quota.ollamaApiKey in the configuration.",
+  "quota.which": "Usage is known of {list}.",
+  "slash.quota": "How much of your plans is used",
   "quota.nothing": "No provider is set up.",
   "quota.offline": "no answer since {since}: these are the numbers of {time}",
   "quota.reason.deadline": "no answer within {seconds} s",

@@ -50,6 +50,18 @@ export type ProviderName = keyof Usage;
 
 export const PROVIDERS: readonly ProviderName[] = ["glm", "opencode", "ollama"];
 
+const WORDS: Readonly<Record<string, ProviderName>> = {
+  glm: "glm",
+  go: "opencode",
+  opencode: "opencode",
+  ollama: "ollama",
+};
+
+/** The provider that a person means by a word. */
+export function providerNamed(word: string): ProviderName | undefined {
+  return Object.hasOwn(WORDS, word) ? WORDS[word] : undefined;
+}
+
 /** What asking one provider came to. */
 export interface Answer<Name extends ProviderName = ProviderName> {
   readonly section: Usage[Name];

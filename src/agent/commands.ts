@@ -1,0 +1,107 @@
+/** Slash commands: what a person may type instead of a prompt, and what answers them here without the model. */
+
+import type { Client } from "../clients/client.ts";
+import type { Clients } from "../clients/clients.ts";
+import { type Language, type SentenceKey, sentence } from "../locale/index.ts";
+import { isObj, list, obj, str } from "../platform/json.ts";
+import type { Conversation } from "../session/conversation.ts";
+import type { Sessions } from "../session/sessions.ts";
+
+export interface SlashCommand {
+  readonly description: SentenceKey;
+  /** What may follow the name. */
+  readonly hint?: string;
+  /** @returns markdown. */
+  run(argument: string): Promise<string>;
+}
+
+export interface SlashDeps {
+  readonly sessions: Sessions;
+  readonly clients: Clients;
+  readonly language: Language;
+}
+
+export class SlashCommands {
+  /** Conversations by the answers that name them. */
+  private readonly offered = new WeakMap<object, Conversation>();
+  /** What cancels each command that is being answered. */
+  private readonly running = new Map<Conversation, Set<() => void>>();
+
+  /** @param commands by name. */
+  constructor(
+    private readonly client: Client,
+    private readonly deps: SlashDeps,
+    private readonly commands: Readonly<Record<string, SlashCommand>>,
+  ) {}
+
+  /**
+   * Has them listed behind an answer that names a session: before it, an editor does not know what the list belongs to.
+   * @returns the answer.
+   */
+  offer<Answer extends object>(conversation: Conversation, answer: Answer): Answer {
+    this.offered.set(answer, conversation);
+    return answer;
+  }
+
+  /** To be told of every answer that has left. */
+  answered(answer: unknown): void {
+    const conversation = isObj(answer) ? this.offered.get(answer) : undefined;
+    if (!conversation || !this.deps.sessions.registry.owns(conversation)) return;
+    this.deps.clients.publishBodyTo(this.client, conversation.id, {
+      sessionUpdate: "available_commands_update",
+      availableCommands: Object.entries(this.commands).map(([name, { description, hint }]) => ({
+        name,
+        description: sentence(description, {}, this.deps.language),
+        ...(hint === undefined ? {} : { input: { hint } }),
+      })),
+    });
+  }
+
+  /**
+   * A command is answered beside whatever turn runs, and is no prompt of the conversation.
+   * @param cancellable is given what cancels it.
+   * @returns the prompt's answer; undefined where it is no command.
+   */
+  answer(
+    conversation: Conversation,
+    blocks: unknown,
+    cancellable: (cancel: () => void) => void,
+  ): Promise<{ stopReason: "cancelled" | "end_turn" }> | undefined {
+    const typed = this.commandIn(blocks);
+    if (!typed) return undefined;
+    const running = this.running.get(conversation) ?? new Set();
+    this.running.set(conversation, running);
+    let cancel = () => {};
+    const cancelled = new Promise<undefined>((resolve) => {
+      cancel = () => resolve(undefined);
+    });
+    running.add(cancel);
+    cancellable(cancel);
+    return Promise.race([typed.command.run(typed.argument), cancelled])
+      .then((words): { stopReason: "cancelled" | "end_turn" } => {
+        if (words === undefined) return { stopReason: "cancelled" };
+        this.deps.sessions.say(conversation, words);
+        return { stopReason: "end_turn" };
+      })
+      .finally(() => {
+        running.delete(cancel);
+        if (running.size === 0) this.running.delete(conversation);
+      });
+  }
+
+  /** Everything that is asked in this conversation is cancelled. */
+  cancel(conversation: Conversation): void {
+    for (const cancel of this.running.get(conversation) ?? []) cancel();
+  }
+
+  /** Words alone, with a name that is offered at their start. */
+  private commandIn(blocks: unknown): { command: SlashCommand; argument: string } | undefined {
+    const [block, ...others] = list(blocks).map(obj);
+    if (block?.type !== "text" || others.length > 0) return undefined;
+    const match = /^\s*\/([a-z][\w-]*)(?:\s+([\s\S]*))?$/.exec(str(block.text) ?? "");
+    const name = match?.[1];
+    const command =
+      name !== undefined && Object.hasOwn(this.commands, name) ? this.commands[name] : undefined;
+    return command && { command, argument: match?.[2]?.trim() ?? "" };
+  }
+}
