@@ -162,6 +162,7 @@ export function createBridge(deps: BridgeDeps): Bridge {
         clock,
         simulated: config.backend === "sim",
         credentials,
+        askAgain: (conversation, client) => questions.again(conversation, client),
         quota: {
           usage: async () => (await quota()).usage(),
           say: async (words) => {

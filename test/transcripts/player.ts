@@ -46,12 +46,15 @@ class Player {
   private created: { step: Json; acp: string } | undefined;
   private over = false;
   private readonly choices = new Map<string, unknown>();
+  private form: Json | undefined;
   private readonly inputIds = new Map<string, string>();
 
   constructor(private readonly steps: readonly Step[]) {}
 
   async run(): Promise<Transcript> {
-    await this.driver.initialize({});
+    // The one shows forms, the other does not: each gets a question in its own way.
+    await this.driver.initialize({ elicitation: { form: {} } });
+    this.driver.handlers.set("elicitation/create", () => this.form);
     await this.watcher.initialize({ _meta: { terminal_output: true } });
     for (const client of [this.driver, this.watcher]) {
       client.handlers.set("session/request_permission", (params) => this.choose(client, params));
@@ -82,6 +85,7 @@ class Player {
   private async serverSays(frame: Json): Promise<void> {
     if (frame.method !== undefined) {
       if (frame.method === "interaction/requestPermission") this.prepareChoice(frame);
+      if (frame.method === "interaction/requestUserInput") this.prepareForm(frame);
       this.server.push(this.renamed(frame));
       return;
     }
@@ -208,6 +212,40 @@ class Player {
     const byDecision = options.find((option) => ((option.response ?? {}) as Json).decision === decision);
     const option = chosen ?? byDecision;
     if (option) this.choices.set(toolOf(params), option.optionId);
+  }
+
+  /** What the recorded answer to these questions is in a form, and to a plan among its two options. */
+  private prepareForm(frame: Json): void {
+    const params = frame.params as Json;
+    const answer = this.steps.find(
+      (step) => step.dir === "in" && step.frame.id === frame.id && step.frame.result,
+    )?.frame.result as Json | undefined;
+    const content = (answer?.content ?? {}) as Json;
+    const fields: Record<string, unknown> = {};
+    const schema = (params.schema ?? {}) as Json;
+    if (schema.interaction === "mcp_elicitation") {
+      const wanted = ((params.input as Json).requestedSchema as Json).properties as Record<string, Json>;
+      for (const [i, [key, { type }]] of Object.entries(wanted).entries()) {
+        const value = content[`answer_${i}`] as string | undefined;
+        if (value !== undefined)
+          fields[key] = type === "integer" ? Number(value) : type === "boolean" ? value === "true" : value;
+      }
+    } else {
+      for (const [i, question] of ((params.questions ?? []) as Json[]).entries()) {
+        const value = ((content.answers ?? {}) as Json)[question.question as string] as string | undefined;
+        if (value === undefined) continue;
+        const labels = (question.options as Json[]).map((option) => option.label);
+        const picked = question.multiSelect === true ? value.split(", ") : [value];
+        if (picked.every((label) => labels.includes(label)))
+          fields[`q_${i}`] = question.multiSelect === true ? picked : value;
+        else fields[`q_${i}_other`] = value;
+      }
+    }
+    this.form = answer && {
+      action: answer.action,
+      ...(answer.action === "accept" ? { content: fields } : {}),
+    };
+    this.choices.set(toolOf(params), content.answer_0 === "approve" ? "approve" : "reject");
   }
 
   /** Only the driver answers; the watcher leaves its dialog open until it is withdrawn. */
