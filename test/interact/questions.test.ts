@@ -212,7 +212,7 @@ test("P15 one client that fails, or closes its dialog, leaves the race to the ot
   await test.bridge.close();
 });
 
-test("P11 P14 P18 a plan: a form with all of it for martty alone, a permission with it as content for everybody else, whatever they can", async () => {
+test("P11 P13 P14 P18 a plan: a form with all of it for martty alone, a permission with it as content for everybody else, whatever they can", async () => {
   const { test, server, clients } = await start(
     { capabilities: FORMS },
     { capabilities: FORMS, name: "Martty" },
