@@ -154,10 +154,10 @@ export class SilenceWatch {
       .flatMap((message) => list(message.parts).map(obj))
       .flatMap(textOf)
       .join("");
-    const shown = conversation.repeats.agent.shown;
-    if (!whole.startsWith(shown) || whole.length === shown.length) return undefined;
+    const rest = conversation.repeats.agent.unheard(whole);
+    if (rest === undefined) return undefined;
     const info = obj(obj(replies.at(-1)).info);
-    return { id: str(info.messageId) ?? str(info.id), text: whole.slice(shown.length) };
+    return { id: str(info.messageId) ?? str(info.id), text: rest };
   }
 
   private note(method: string, error: unknown): void {

@@ -36,3 +36,34 @@ test("B9 a very long text is shown again rather than kept", () => {
   const long = "x".repeat(100_000);
   expect(shown([long], [long]).length).toBe(200_000);
 });
+
+test("B8 what a silent turn has said and was not heard is told from what was, also behind what is compared", () => {
+  const said = (...pieces: string[]) => {
+    const repeats = new Repeats();
+    repeats.begin(false);
+    for (const piece of pieces) repeats.filter(piece);
+    return repeats;
+  };
+  expect(said("ab", "c").unheard("abcd")).toBe("d");
+  expect(said().unheard("abc")).toBe("abc");
+  expect(said("abc").unheard("abc")).toBeUndefined();
+  expect(said("abc").unheard("xbcd")).toBeUndefined();
+  const long = "x".repeat(100_000);
+  expect(said(long).unheard(`${long}rest`)).toBe("rest");
+  // Halves of a character that came apart are put together again.
+  expect(said("a\ud83d", "\ude42").unheard("a🙂b")).toBe("b");
+  expect(shown(["a\ud83d", "\ude42"], ["a", "🙂b"])).toBe("a🙂b");
+});
+
+test("M2 B9 an idle conversation holds no text, and what comes late is no part of the next prompt", () => {
+  const repeats = new Repeats();
+  repeats.begin(false);
+  repeats.filter("one");
+  repeats.forget();
+  repeats.filter("late");
+  repeats.begin(true);
+  expect(repeats.filter("late and more")).toBe(" and more");
+  repeats.forget();
+  repeats.begin(true);
+  expect(repeats.filter("one")).toBe("one");
+});
