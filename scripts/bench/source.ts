@@ -13,6 +13,7 @@ if (process.argv.includes("--version")) {
 }
 
 const out = Bun.stdout.writer();
+const PAUSE_MS = 200;
 const EVENT_ID = "84d2f0a1-2c1b-4f6c-9b1e-0d5a3c7e9f11";
 
 interface Session {
@@ -67,6 +68,8 @@ async function ends({ session, inputId }: { session: Session; inputId: string })
 async function together(total: number, pace: number): Promise<void> {
   const all = waiting;
   waiting = [];
+  // Where every moment counts, the beginnings of the turns are dealt with before.
+  if (pace === 0) await Bun.sleep(PAUSE_MS);
   const start = mono();
   for (let done = 0; done < total; ) {
     let block = "";
