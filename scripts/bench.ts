@@ -2,21 +2,17 @@
  * `bun scripts/bench.ts`: the built binary beside the programs that it is measured against, in one run. What counts
  * are ratios of medians; nothing here is asserted. What was reached is kept in `bench.md`.
  */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { measureMany } from "./bench/many.ts";
+import { measureMemory } from "./bench/memory.ts";
 import { mono } from "./bench/mono.ts";
+import { INITIALIZE, median, Program, quantile, report } from "./bench/program.ts";
 
 const ROOT = join(import.meta.dir, "..");
 const BINARY = join(ROOT, "dist", "zcode-acp");
 const dir = mkdtempSync(join(tmpdir(), "zcode-acp-bench-"));
-const INITIALIZE = {
-  jsonrpc: "2.0",
-  id: 1,
-  method: "initialize",
-  params: { protocolVersion: 1, clientCapabilities: {} },
-};
-
 const only = process.argv.slice(2);
 const wanted = (name: string) => only.length === 0 || only.includes(name);
 
@@ -30,79 +26,9 @@ function compile(name: string): string {
   return out;
 }
 
-/** One running program: lines in, bytes out, all of them seen. */
-class Program {
-  readonly child;
-  onLine: (line: string, at: number) => void = () => {};
-  /** Told of raw blocks instead of lines where it is set: splitting costs time that is not the program's. */
-  onBytes: ((bytes: Uint8Array) => void) | undefined;
-
-  constructor(argv: readonly string[], env: Record<string, string> = {}) {
-    this.child = Bun.spawn([...argv], {
-      cwd: dir,
-      env: { PATH: process.env.PATH ?? "", HOME: dir, ...env },
-      stdin: "pipe",
-      stdout: "pipe",
-      stderr: "inherit",
-    });
-    void this.read();
-  }
-
-  send(message: unknown): void {
-    this.child.stdin.write(`${JSON.stringify(message)}\n`);
-    this.child.stdin.flush();
-  }
-
-  /** Sends a request and resolves with its answer. */
-  ask(message: { id?: number }): Promise<{ result?: Record<string, unknown> }> {
-    return new Promise((resolve) => {
-      this.onLine = (line) => {
-        if (!line.includes(`"id":${message.id}`)) return;
-        const frame = JSON.parse(line) as { id?: number; method?: string };
-        if (frame.id === message.id && frame.method === undefined)
-          resolve(frame as { result?: Record<string, unknown> });
-      };
-      this.send(message);
-    });
-  }
-
-  async end(): Promise<void> {
-    this.child.stdin.end();
-    await this.child.exited;
-  }
-
-  private async read(): Promise<void> {
-    const decoder = new TextDecoder();
-    let rest = "";
-    for await (const chunk of this.child.stdout) {
-      if (this.onBytes) {
-        this.onBytes(chunk);
-        continue;
-      }
-      const at = mono();
-      rest += decoder.decode(chunk, { stream: true });
-      const lines = rest.split("\n");
-      rest = lines.pop() ?? "";
-      for (const line of lines) this.onLine(line, at);
-    }
-  }
-}
-
-const median = (values: readonly number[]) => quantile(values, 0.5);
-function quantile(values: readonly number[], q: number): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? Number.NaN;
-}
-
-function report(what: string, ours: number, other: number, unit: string, goal: string): void {
-  console.log(
-    `${what.padEnd(46)} ${ours.toFixed(2).padStart(10)} ${other.toFixed(2).padStart(10)} ${unit.padEnd(6)} ${(ours / other).toFixed(2).padStart(6)}  ${goal}`,
-  );
-}
-
 async function start(argv: readonly string[]): Promise<number> {
   const began = mono();
-  const program = new Program(argv);
+  const program = new Program(argv, dir);
   await program.ask(INITIALIZE);
   const took = mono() - began;
   await program.end();
@@ -111,12 +37,12 @@ async function start(argv: readonly string[]): Promise<number> {
 
 /** Proportional set size in MiB once the program is idle. */
 async function idle(argv: readonly string[]): Promise<number> {
-  const program = new Program(argv);
+  const program = new Program(argv, dir);
   await program.ask(INITIALIZE);
   await Bun.sleep(3000);
-  const rollup = readFileSync(`/proc/${program.child.pid}/smaps_rollup`, "utf8");
+  const size = program.pss();
   await program.end();
-  return Number(/^Pss:\s+(\d+)/m.exec(rollup)?.[1]) / 1024;
+  return size / 1024;
 }
 
 /** A bridge with one conversation, or a relay in front of the same source; `prompt` starts one turn. */
@@ -127,7 +53,7 @@ interface Rig {
 
 let id = 100;
 async function bridgeRig(source: string): Promise<Rig> {
-  const program = new Program([BINARY, "stdio"], { ZCODE_BIN: source });
+  const program = new Program([BINARY, "stdio"], dir, { ZCODE_BIN: source });
   await program.ask(INITIALIZE);
   const made = await program.ask({
     jsonrpc: "2.0",
@@ -147,7 +73,7 @@ async function bridgeRig(source: string): Promise<Rig> {
 }
 
 async function relayRig(relay: string, source: string): Promise<Rig> {
-  const program = new Program([relay, source]);
+  const program = new Program([relay, source], dir);
   await program.ask({ id: ++id, method: "session/create", params: {} } as { id: number });
   return {
     program,
@@ -286,6 +212,9 @@ try {
     }
     report("prompt to first frame, warm, median of 600", median(both[0]), median(both[1]), "ms", "<= 1.20");
   }
+  if (wanted("many")) await measureMany([BINARY, "stdio"], source, dir);
+  if (wanted("memory") && process.platform === "linux")
+    await measureMemory([BINARY, "stdio"], compile("recorded"), dir);
 } finally {
   rmSync(dir, { recursive: true, force: true });
 }

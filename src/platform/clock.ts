@@ -59,8 +59,8 @@ const LONGEST_MS = 2 ** 31 - 1;
 
 /**
  * A clock whose `mono` and `after` leave out the time in which the machine slept or the process was stopped, so that
- * nothing is found overdue at waking that had no chance to happen. `every` is left as it is: its calls only look.
- * Costs one timer, and that only while something waits.
+ * nothing is found overdue at waking that had no chance to happen. `every` keeps its beat, since its calls only look;
+ * what they look at is `mono`. Costs one timer, and that only while something waits or is repeated.
  */
 export function awakeClock(base: Clock): Clock {
   interface Waiting {
@@ -69,6 +69,7 @@ export function awakeClock(base: Clock): Clock {
     timer: Timer;
   }
   const waiting = new Set<Waiting>();
+  let repeated = 0;
   let asleep = 0;
   /** When the process was last seen running; undefined while nobody looks. */
   let seen: number | undefined;
@@ -96,20 +97,25 @@ export function awakeClock(base: Clock): Clock {
       entry.run();
     });
   };
-  const drop = (entry: Waiting) => {
-    waiting.delete(entry);
-    if (waiting.size > 0) return;
+  const begin = () => {
+    if (tick) return;
+    seen = base.mono();
+    tick = base.after(TICK_MS, look);
+  };
+  const end = () => {
+    if (waiting.size > 0 || repeated > 0) return;
     tick?.cancel();
     tick = seen = undefined;
+  };
+  const drop = (entry: Waiting) => {
+    waiting.delete(entry);
+    end();
   };
   return {
     now: () => base.now(),
     mono: awake,
     after(ms, run) {
-      if (waiting.size === 0) {
-        seen = base.mono();
-        tick = base.after(TICK_MS, look);
-      }
+      begin();
       const entry: Waiting = { due: awake() + ms, run, timer: { cancel: () => {} } };
       waiting.add(entry);
       arm(entry, ms);
@@ -120,7 +126,21 @@ export function awakeClock(base: Clock): Clock {
         },
       };
     },
-    every: (ms, run) => base.every(ms, run),
+    every(ms, run) {
+      begin();
+      repeated++;
+      const timer = base.every(ms, run);
+      let over = false;
+      return {
+        cancel: () => {
+          timer.cancel();
+          if (over) return;
+          over = true;
+          repeated--;
+          end();
+        },
+      };
+    },
   };
 }
 

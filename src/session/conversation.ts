@@ -32,6 +32,21 @@ export interface Wish {
 }
 
 export class Conversation {
+  // What each event touches stands together: with many conversations at once most of it is in no cache any more.
+  /** True while it is the registered one; the registry's to set. */
+  registered = false;
+  readonly order = new EventOrder();
+  /** The running turn has said something since it was last looked at. */
+  spoke = false;
+  /** A turn that was given up: what it still says is dropped. */
+  muted: string | undefined;
+  /** The turn that compacts, or did last. */
+  compaction: string | undefined;
+  /** Turns of earlier residencies that were left running: what they still say is not of this one. */
+  foreign: Set<string> | undefined;
+  translate: TranslateState;
+  /** What the active prompt has said in its tries, by kind of text. */
+  readonly repeats = { agent: new Repeats(), thought: new Repeats() };
   /** Every ACP id that names it; the first is the one it was made or loaded under. */
   readonly aliases = new Set<string>();
   /** The backend's id once there is one. */
@@ -40,7 +55,6 @@ export class Conversation {
   residentIn = 0;
   /** Counts cold resumes: `seq` starts anew with each. */
   residency = 0;
-  readonly order = new EventOrder();
   /** What came while events were missing, to be done after them. */
   readonly behind: (() => void)[] = [];
   settings: Settings = NO_SETTINGS;
@@ -51,28 +65,17 @@ export class Conversation {
   titlePinned = false;
   /** True once a prompt of it was taken: it is stored, and can be resumed. */
   prompted = false;
-  translate: TranslateState;
   turns: TurnState;
   readonly tasks = newTaskBook();
   readonly prompts = new Map<number, PendingPrompt>();
   readonly timers = new Map<TimerName, Timer>();
-  /** The running turn has said something since it was last looked at. */
-  spoke = false;
-  /** A turn that was given up: what it still says is dropped. */
-  muted: string | undefined;
-  /** Turns of earlier residencies that were left running: what they still say is not of this one. */
-  readonly foreign = new Set<string>();
   /** The last state revision of this residency and of the one before; undefined where none was told. */
   revision: number | undefined;
   formerRevision: number | undefined;
-  /** The turn that compacts, or did last. */
-  compaction: string | undefined;
   /** A prompt has ended since the context's size was last looked at. */
   grown = false;
   /** Deaths of the backend in a row in which this conversation had a prompt or a resume in flight. */
   deaths = 0;
-  /** What the active prompt has said in its tries, by kind of text. */
-  readonly repeats = { agent: new Repeats(), thought: new Repeats() };
   /** Inputs of ours that the backend queued behind a turn of its own: its id for each. */
   readonly queuedInputs = new Map<string, string>();
   /** A second look at the to-do list that is due. */

@@ -45,9 +45,8 @@ export class Intake {
     const { order } = conversation;
     const seq = num(params.seq);
     if (order.isNext(seq)) {
-      this.process(conversation, params);
-      if (conversation.behind.length > 0) this.runBehind(conversation);
-      return;
+      // Nothing is missing, so nothing waits behind.
+      return this.process(conversation, params);
     }
     const known = order.missing;
     this.take(conversation, order.accept(seq, params));
@@ -205,7 +204,7 @@ export class Intake {
 }
 
 function isForeign(conversation: Conversation, params: Obj): boolean {
-  if (conversation.foreign.size === 0) return false;
+  if (conversation.foreign === undefined) return false;
   const turnId = text(params.turnId);
   return turnId !== undefined && conversation.foreign.has(turnId);
 }

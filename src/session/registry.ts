@@ -18,18 +18,19 @@ export class Registry {
 
   /** True while `conversation` itself, not merely one of the same id, is registered. */
   owns(conversation: Conversation): boolean {
-    return this.byAlias.get(conversation.id) === conversation;
+    return conversation.registered;
   }
 
   add(conversation: Conversation): void {
-    for (const alias of conversation.aliases) this.byAlias.set(alias, conversation);
+    conversation.registered = true;
+    for (const alias of conversation.aliases) this.name(alias, conversation);
     if (conversation.backendId !== undefined) this.byBackend.set(conversation.backendId, conversation);
   }
 
   /** Another id for the same conversation. */
   alias(conversation: Conversation, id: string): void {
     conversation.aliases.add(id);
-    this.byAlias.set(id, conversation);
+    this.name(id, conversation);
   }
 
   /** Names the backend session behind a conversation, in place of an earlier one. */
@@ -40,12 +41,20 @@ export class Registry {
   }
 
   remove(conversation: Conversation): void {
+    conversation.registered = false;
     for (const alias of conversation.aliases) {
       if (this.byAlias.get(alias) === conversation) this.byAlias.delete(alias);
     }
     const { backendId } = conversation;
     if (backendId !== undefined && this.byBackend.get(backendId) === conversation)
       this.byBackend.delete(backendId);
+  }
+
+  /** A record whose own id names another one from now on is not the registered one any more. */
+  private name(id: string, conversation: Conversation): void {
+    const before = this.byAlias.get(id);
+    if (before?.id === id && before !== conversation) before.registered = false;
+    this.byAlias.set(id, conversation);
   }
 
   all(): Conversation[] {
@@ -56,6 +65,7 @@ export class Registry {
     const all = this.all();
     this.byAlias.clear();
     this.byBackend.clear();
+    for (const conversation of all) conversation.registered = false;
     return all;
   }
 }

@@ -84,7 +84,10 @@ export class TurnRunner {
       case "abandon":
         return this.hooks.dropQuestions(conversation);
       case "reset": {
-        if (effect.turnId !== undefined) conversation.foreign.add(effect.turnId);
+        if (effect.turnId !== undefined) {
+          conversation.foreign ??= new Set();
+          conversation.foreign.add(effect.turnId);
+        }
         conversation.residentIn = 0;
         if (conversation.backendId !== undefined)
           this.deps.backend.tell("session/close", { sessionId: conversation.backendId });
@@ -118,6 +121,7 @@ export class TurnRunner {
         conversation.timers.delete(effect.name);
         return;
       case "running":
+        if (!effect.running) for (const repeats of Object.values(conversation.repeats)) repeats.forget();
         return this.hooks.running(conversation, effect.running);
     }
   }

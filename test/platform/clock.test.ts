@@ -162,6 +162,23 @@ test("D9 what waits when the machine falls asleep waits on for what was left, an
   }
 });
 
+test("D9 B8 where something is looked at again and again, a sleep is left out of the time that it sees", () => {
+  const base = new ManualClock();
+  const clock = awakeClock(base);
+  const began = clock.mono();
+  const seen: number[] = [];
+  const timer = clock.every(15_000, () => seen.push(clock.mono() - began));
+  base.advance(20_000);
+  base.time += 3_600_000;
+  base.advance(0);
+  base.advance(30_000);
+  timer.cancel();
+  timer.cancel();
+  expect(seen.length).toBeGreaterThan(2);
+  expect(seen.at(-1)).toBeLessThan(60_000);
+  expect(base.pending).toBe(0);
+});
+
 test("D9 an awake clock is exact without a sleep, whatever waits, and leaves nothing behind", () => {
   const base = new ManualClock();
   const clock = awakeClock(base);

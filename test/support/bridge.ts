@@ -7,7 +7,7 @@ import type { Receiver } from "../../src/bridge/transport.ts";
 import { loadConfig } from "../../src/config/index.ts";
 import { createBlackBox } from "../../src/platform/blackbox.ts";
 import { type Clock, systemClock } from "../../src/platform/clock.ts";
-import { createLog } from "../../src/platform/log.ts";
+import { createLog, type Log } from "../../src/platform/log.ts";
 import { resolvePaths } from "../../src/platform/paths.ts";
 import { type Json, PlainClient } from "./plainClient.ts";
 import { tempDir } from "./temp.ts";
@@ -107,16 +107,18 @@ export interface TestBridge {
   readonly home: string;
 }
 
-/** @param env variables for the configuration; HOME is a fresh temporary folder. */
-export function testBridge(options: { env?: Record<string, string>; rules?: Clock } = {}): TestBridge {
-  const home = tempDir("bridge");
+/** @param env variables for the configuration; HOME is a fresh temporary folder where none is named. */
+export function testBridge(
+  options: { env?: Record<string, string>; rules?: Clock; log?: Log } = {},
+): TestBridge {
+  const home = options.env?.HOME ?? tempDir("bridge");
   const env = { HOME: home, ZCODE_ACP_BACKEND: "sim", ...options.env };
   const clock = systemClock();
   const paths = resolvePaths(env, process.platform);
   const servers: PlayedServer[] = [];
   const wakers: (() => void)[] = [];
   let ids = 0;
-  const log = createLog({ dir: paths.stateDir, clock, env, name: "test" });
+  const log = options.log ?? createLog({ dir: paths.stateDir, clock, env, name: "test" });
   const bridge = createBridge({
     config: loadConfig(env, paths),
     env,

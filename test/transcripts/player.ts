@@ -8,10 +8,12 @@
  */
 
 import { isDeepStrictEqual } from "node:util";
-import { type PlayedServer, testBridge } from "../support/bridge.ts";
+import type { Clock } from "../../src/platform/clock.ts";
+import type { Log } from "../../src/platform/log.ts";
+import { type PlayedServer, type TestBridge, testBridge } from "../support/bridge.ts";
 import type { Json, PlainClient } from "../support/plainClient.ts";
 
-interface Step {
+export interface Step {
   readonly dir: "in" | "out";
   readonly frame: Json;
 }
@@ -24,24 +26,38 @@ export interface Transcript {
 
 const tick = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-export async function play(file: string): Promise<Transcript> {
-  const steps = (await Bun.file(file).text())
+export async function recorded(file: string): Promise<Step[]> {
+  return (await Bun.file(file).text())
     .split("\n")
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line) as Step);
-  const player = new Player(steps);
-  return player.run();
 }
 
-class Player {
-  private readonly test = testBridge();
-  private readonly driver: PlainClient = this.test.client();
-  private readonly watcher: PlainClient = this.test.client();
+export async function play(file: string): Promise<Transcript> {
+  const player = new Player(await recorded(file));
+  await player.follow();
+  return player.end();
+}
+
+export interface PlayOptions {
+  readonly rules?: Clock;
+  readonly log?: Log;
+  readonly env?: Record<string, string>;
+  /** What leaves in place of a frame of the backend's own accord; a bridge that goes another way is then followed. */
+  readonly change?: (frame: Json) => Json;
+}
+
+export class Player {
+  private readonly test: TestBridge;
+  readonly driver: PlainClient;
+  readonly watcher: PlainClient;
+  /** Ids of the prompts that were sent. */
+  readonly prompts: number[] = [];
   /** The recording's request ids that were played, with the ids that the bridge used. */
   private readonly ids = new Map<unknown, unknown>();
   /** The ACP session of each recorded one; the one being created is under `undefined`. */
   private readonly sessions = new Map<unknown, string>();
-  private server!: PlayedServer;
+  server!: PlayedServer;
   /** A create that waits for the first prompt of its session. */
   private created: { step: Json; acp: string } | undefined;
   private over = false;
@@ -49,9 +65,25 @@ class Player {
   private form: Json | undefined;
   private readonly inputIds = new Map<string, string>();
 
-  constructor(private readonly steps: readonly Step[]) {}
+  constructor(
+    private readonly steps: readonly Step[],
+    private readonly options: PlayOptions = {},
+  ) {
+    this.test = testBridge(options);
+    this.driver = this.test.client();
+    this.watcher = this.test.client();
+  }
 
-  async run(): Promise<Transcript> {
+  /** The ACP sessions that were made or loaded. */
+  get acpSessions(): string[] {
+    return [...this.sessions.values()];
+  }
+
+  prompt(acp: string, content: string): void {
+    this.prompts.push(this.driver.prompt(acp, content).id);
+  }
+
+  async follow(): Promise<void> {
     // The one shows forms, the other does not: each gets a question in its own way.
     await this.driver.initialize({ elicitation: { form: {} } });
     this.driver.handlers.set("elicitation/create", () => this.form);
@@ -66,9 +98,21 @@ class Player {
       else if (frame.method !== undefined) await this.bridgeAsks(frame, at);
       else await this.bridgeAnswers(frame);
       await tick();
+      if (this.options.change) this.refuseLog();
     }
     // The last answers leave some microtasks after the last frame came.
     for (let i = 0; i < 5; i++) await tick();
+  }
+
+  /** No recording holds a log of the session's events: a bridge that misses one goes on without it. */
+  refuseLog(): void {
+    for (const { id, method } of this.server.inbox)
+      if (method === "session/events") this.server.push({ id, error: { code: -32601, message: "unknown" } });
+    const rest = this.server.inbox.filter((frame) => frame.method !== "session/events");
+    this.server.inbox.splice(0, this.server.inbox.length, ...rest);
+  }
+
+  async end(): Promise<Transcript> {
     const transcript = { fenced: [...this.driver.frames], terminal: [...this.watcher.frames] };
     await this.test.bridge.close();
     return transcript;
@@ -86,7 +130,8 @@ class Player {
     if (frame.method !== undefined) {
       if (frame.method === "interaction/requestPermission") this.prepareChoice(frame);
       if (frame.method === "interaction/requestUserInput") this.prepareForm(frame);
-      this.server.push(this.renamed(frame));
+      const sent = this.renamed(frame);
+      this.server.push(this.options.change?.(sent) ?? sent);
       return;
     }
     if (!this.ids.has(frame.id)) return;
@@ -100,8 +145,10 @@ class Player {
 
   private async bridgeAsks(frame: Json, at: number): Promise<void> {
     const params = (frame.params ?? {}) as Json;
+    // Older builds count their own requests as we do, so an id alone does not make an answer.
     const answer = this.steps.find(
-      (step, i) => i > at && step.dir === "out" && step.frame.id === frame.id,
+      (step, i) =>
+        i > at && step.dir === "out" && step.frame.method === undefined && step.frame.id === frame.id,
     )?.frame;
     switch (frame.method) {
       case "session/create": {
@@ -112,7 +159,7 @@ class Player {
         // The bridge creates at first use, so the first send of this session is made now.
         const send = this.firstSend(at, answer);
         if (!send) return;
-        void this.driver.prompt(acp, send.content as string).catch(() => {});
+        this.prompt(acp, send.content as string);
         return this.expect(frame);
       }
       case "session/resume": {
@@ -130,11 +177,10 @@ class Player {
         if (answer?.error) return;
         const acp = this.sessions.get(params.sessionId);
         if (acp === undefined) return;
-        if (!this.started.has(params.content))
-          void this.driver.prompt(acp, params.content as string).catch(() => {});
+        if (!this.started.has(params.content)) this.prompt(acp, params.content as string);
         this.started.delete(params.content);
         // A bridge that waits for a turn of the backend's own does not follow a recording that did not wait.
-        this.over = !(await this.expectSoon(frame));
+        this.over = !(await this.expectSoon(frame)) && this.options.change === undefined;
         return;
       }
       case "session/cancelBackgroundTask": {
@@ -173,15 +219,21 @@ class Player {
   }
 
   private async bridgeAnswers(frame: Json): Promise<void> {
-    await this.server.take((sent) => sent.method === undefined && sent.id === frame.id);
+    const isAnswer = (sent: Json) => sent.method === undefined && sent.id === frame.id;
+    if (this.options.change && !(await this.comesSoon(isAnswer))) return;
+    await this.server.take(isAnswer);
   }
 
   /** A step that the bridge takes only where it sees a need, such as a stop while nothing runs. */
   private async expectSoon(frame: Json): Promise<boolean> {
-    for (let i = 0; i < 5; i++) await tick();
-    const sent = this.server.inbox.some((entry) => entry.method === frame.method);
+    const sent = await this.comesSoon((entry) => entry.method === frame.method);
     if (sent) await this.expect(frame);
     return sent;
+  }
+
+  private async comesSoon(test: (frame: Json) => boolean): Promise<boolean> {
+    for (let i = 0; i < 5; i++) await tick();
+    return this.server.inbox.some(test);
   }
 
   private async expect(frame: Json): Promise<void> {
@@ -210,7 +262,9 @@ class Player {
     const chosen = options.find((option) => isDeepStrictEqual(option.response, answer?.result));
     const decision = (answer?.result as Json | undefined)?.decision;
     const byDecision = options.find((option) => ((option.response ?? {}) as Json).decision === decision);
-    const option = chosen ?? byDecision;
+    // Options of older builds hold no response; their kind tells which decision they are.
+    const byKind = options.find((option) => String(option.kind).startsWith(`${String(decision)}_`));
+    const option = chosen ?? byDecision ?? byKind;
     if (option) this.choices.set(toolOf(params), option.optionId);
   }
 

@@ -182,6 +182,27 @@ test("B5 P6 P7 with the whole history stored nothing is missing after it, wherev
   });
 });
 
+test("B8 B5 what a silent turn has said and was not heard is told from what was, also where it is long or was cut in a character", () => {
+  const rest = (pieces: readonly string[], whole: string) => {
+    const state = newTranslateState(CWD);
+    state.shown.turnStarted("u1", false);
+    for (const delta of pieces)
+      translateEvent(state, "model.streaming", { kind: "text_delta", assistantMessageId: "m1", delta });
+    const history = [
+      { info: { messageId: "m1", role: "assistant" }, parts: [{ type: "text", text: whole }] },
+    ];
+    return [...missedUpdates(state, history)].map((update) =>
+      update.kind === "text" ? update.text : update.kind,
+    );
+  };
+  const long = "x".repeat(100_000);
+  expect(rest(["ab", "c"], "abcd")).toEqual(["d"]);
+  expect(rest([], "abc")).toEqual(["abc"]);
+  expect(rest(["abc"], "abc")).toEqual([]);
+  expect(rest([long], `${long}rest`)).toEqual(["rest"]);
+  expect(rest(["a\ud83d", "\ude42"], "a🙂b")).toEqual(["b"]);
+});
+
 test("B5 B15 histories of any shape are caught up on without an error", () => {
   eachSeed(300, (random) => {
     const { steps, history } = conversation(random);

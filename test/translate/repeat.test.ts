@@ -36,3 +36,20 @@ test("B9 a very long text is shown again rather than kept", () => {
   const long = "x".repeat(100_000);
   expect(shown([long], [long]).length).toBe(200_000);
 });
+
+test("B9 halves of a character that came apart are put together again", () => {
+  expect(shown(["a\ud83d", "\ude42"], ["a", "🙂b"])).toBe("a🙂b");
+});
+
+test("M2 B9 an idle conversation holds no text, and what comes late is no part of the next prompt", () => {
+  const repeats = new Repeats();
+  repeats.begin(false);
+  repeats.filter("one");
+  repeats.forget();
+  repeats.filter("late");
+  repeats.begin(true);
+  expect(repeats.filter("late and more")).toBe(" and more");
+  repeats.forget();
+  repeats.begin(true);
+  expect(repeats.filter("one")).toBe("one");
+});
