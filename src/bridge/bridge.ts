@@ -3,7 +3,7 @@
  * owns; every room below gets the interfaces it uses. Many bridges may live in one process.
  */
 
-import { announceSettings, connectAgent } from "../agent/app.ts";
+import { type AgentConnection, announceSettings, connectAgent } from "../agent/app.ts";
 import { Backend } from "../backend/backend.ts";
 import { type Launch, locateBackend, type VersionOf } from "../backend/locate.ts";
 import type { ServerProcess } from "../backend/server.ts";
@@ -134,6 +134,7 @@ export function createBridge(deps: BridgeDeps): Bridge {
     owner: (params) => sessions.owner(params),
     publish: (conversation, update) => clients.publish(conversation.id, update),
   });
+  const connections = new Set<AgentConnection>();
   let closing: Promise<void> | undefined;
   return {
     connect(transport) {
@@ -154,6 +155,8 @@ export function createBridge(deps: BridgeDeps): Bridge {
         onFrame: (direction, what, id, session, size) =>
           deps.blackbox.frame(`client ${direction}`, what, id, session, size),
       });
+      connections.add(connection);
+      void connection.closed.then(() => connections.delete(connection));
       transport.listen({
         message: (message, line) => {
           recorder?.frame("client", "in", line);
@@ -164,6 +167,7 @@ export function createBridge(deps: BridgeDeps): Bridge {
       return { closed: connection.closed };
     },
     close() {
+      for (const connection of connections) connection.settle();
       closing ??= Promise.all([sessions.closeAll(), backend.close()]).then(() => {});
       return closing;
     },

@@ -130,6 +130,17 @@ export const ACTIONS: readonly Row[] = [
     },
   },
   {
+    name: "load twice",
+    weight: 2,
+    run(world) {
+      const conversation = world.someConversation();
+      if (!conversation || conversation.loads.length > 0) return undefined;
+      world.load(conversation);
+      world.load(conversation);
+      return String(conversation.index);
+    },
+  },
+  {
     name: "close",
     weight: 5,
     async run(world) {

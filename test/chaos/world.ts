@@ -143,13 +143,15 @@ export class World {
     await this.settled(first);
   }
 
-  /** Ends the bridge as an editor does, and looks that it has left nothing. */
-  async end(): Promise<void> {
+  /** Ends the bridge as an editor or a system does, and looks that it has answered its prompts and left nothing. */
+  async end(how: "stdin" | "SIGTERM" = "stdin"): Promise<void> {
     const { agent, peer } = this.bridge;
     this.dies(DYING_MS);
     for (const conversation of this.conversations) this.cancelled(conversation);
+    for (const sent of peer.open.values()) sent.overtaken = true;
     await this.ground.awake();
-    agent.endInput();
+    if (how === "stdin") agent.endInput();
+    else agent.child.kill(how);
     const code = await within(agent.exited, GONE_MS, "the bridge's end");
     // What is left in the pipe is still read.
     await within(peer.ended, GONE_MS, "the end of the bridge's output");
@@ -158,7 +160,7 @@ export class World {
         this.fault(`the bridge ended without an answer to prompt ${prompt.number}`, prompt.conversation.id);
     peer.abandon();
     this.abandonPrompts();
-    if (code !== 0) throw new ChaosError(`the bridge ended with ${code} when its stdin ended`);
+    if (code !== (how === "stdin" ? 0 : 143)) throw new ChaosError(`the bridge ended with ${code} at ${how}`);
     await this.nothingLeft();
   }
 
@@ -321,7 +323,9 @@ export class World {
       cwd: this.ground.workspace,
       mcpServers: [],
     });
-    conversation.loads.push({ sent, since: ready, replay: undefined });
+    const twins = conversation.loads.filter((load) => !load.sent.overtaken);
+    for (const load of twins) load.twin = true;
+    conversation.loads.push({ sent, since: ready, replay: undefined, twin: twins.length > 0 });
     conversation.open = true;
     conversation.closed = false;
     conversation.deathsBefore = this.relays.deaths;
@@ -443,6 +447,6 @@ export class World {
   }
 }
 
-/** Errors by which a request may end that was in the hands of a backend which died, or could not be started. */
-const LOST: ReadonlySet<string> = new Set(["ZACP-103", "ZACP-104", "ZACP-207"]);
+/** Errors by which a request may end that was in the hands of a backend which died, or was to be started at the end. */
+const LOST: ReadonlySet<string> = new Set(["ZACP-103", "ZACP-104", "ZACP-107", "ZACP-207"]);
 const UNKNOWN = "ZACP-201";
