@@ -218,12 +218,16 @@ export class Residence {
     this.hooks.settings(conversation, settingsOf(answer));
   }
 
-  /** A call on a resident session; an eviction is answered by a resume and one more try right behind it. */
+  /**
+   * A call on a resident session; an eviction is answered by a resume and one more try right behind it.
+   * @param wanted whether it still is, by the time of that try: it may wait for a new process, and that for long.
+   */
   async call(
     conversation: Conversation,
     method: string,
     params: Obj,
     optional: readonly string[] = [],
+    wanted: () => boolean = () => true,
   ): Promise<unknown> {
     try {
       return await this.deps.backend.call(method, params, optional);
@@ -235,6 +239,7 @@ export class Residence {
       return this.alone(async () => {
         // Another call may have brought it up while this one waited.
         if (!this.isResident(conversation)) await this.bringUp(conversation);
+        if (!wanted()) throw new Error("cancelled");
         return again();
       });
     }
