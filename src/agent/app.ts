@@ -3,14 +3,14 @@
  * that what a client said at `initialize` is at hand in every handler.
  */
 
-import { type AgentApp, type AnyMessage, agent, type Stream } from "@agentclientprotocol/sdk/unstable";
+import { type AgentApp, type AnyMessage, agent } from "@agentclientprotocol/sdk/unstable";
 import type { Backend } from "../backend/backend.ts";
 import { Client } from "../clients/client.ts";
 import type { Clients } from "../clients/clients.ts";
 import { errors } from "../errors/index.ts";
 import { type Language, t } from "../locale/index.ts";
 import type { Clock } from "../platform/clock.ts";
-import { num, type Obj, obj, str } from "../platform/json.ts";
+import { type Obj, obj, str } from "../platform/json.ts";
 import type { Log } from "../platform/log.ts";
 import type { Conversation } from "../session/conversation.ts";
 import type { Sessions } from "../session/sessions.ts";
@@ -24,6 +24,7 @@ import { LAST_ANSWERS_MS } from "./limits.ts";
 import { mcpServers } from "./mcp.ts";
 import { configOptions, currentMode, modeIds, modeState } from "./options.ts";
 import { rootPath } from "./paths.ts";
+import { sdkStream, serialised } from "./stream.ts";
 
 export interface AgentDeps {
   readonly sessions: Sessions;
@@ -145,21 +146,6 @@ export function connectAgent(send: (message: string) => void, deps: AgentDeps): 
   };
 }
 
-/** A message as a line. What the SDK echoes of a hostile request may be nested deeper than can be written again. */
-function serialised(message: AnyMessage): string {
-  try {
-    return JSON.stringify(message);
-  } catch (error) {
-    if ("method" in message || !("id" in message)) throw error;
-    const { code, message: words } = obj(obj(message).error);
-    return JSON.stringify({
-      jsonrpc: "2.0",
-      id: message.id,
-      error: { code: num(code) ?? -32603, message: str(words) ?? "Internal error" },
-    });
-  }
-}
-
 /** @param started is told of each request of a session that is begun with. */
 function agentApp(surface: Surface, started: (session: string) => void): AgentApp {
   const answered =
@@ -225,19 +211,6 @@ function agentApp(surface: Surface, started: (session: string) => void): AgentAp
     for (const method of [name, `_${name}`]) app.onRequest(method, obj, answered(run));
   }
   return app;
-}
-
-/** The SDK's stream over an outlet of ours: messages in from a readable, out through one joining writer. */
-function sdkStream(readable: ReadableStream<AnyMessage>, send: (message: AnyMessage) => void): Stream {
-  // The SDK asks nothing of the writable but `getWriter`, `write` and `releaseLock`; a test keeps that true.
-  const writer = {
-    write: (message: AnyMessage) => {
-      send(message);
-      return Promise.resolve();
-    },
-    releaseLock: () => {},
-  };
-  return { readable, writable: { getWriter: () => writer } as unknown as WritableStream<AnyMessage> };
 }
 
 /** Tells every client the settings as they are now, in both forms: some read only the one, some only the other. */
