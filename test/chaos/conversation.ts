@@ -125,6 +125,8 @@ export class Conversation {
   deathsBefore = 0;
   /** In ms of `performance.now`. */
   readonly madeAt = performance.now();
+  /** When its first prompt was answered as ended. */
+  endedWellAt: number | undefined;
 
   constructor(
     readonly index: number,

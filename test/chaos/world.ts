@@ -8,6 +8,7 @@ import type { Json } from "../support/plainClient.ts";
 import { Random } from "../support/random.ts";
 import { tempDir } from "../support/temp.ts";
 import { Conversation, missing, type Prompt, tagsIn } from "./conversation.ts";
+import { EXEMPT, LATE_RECORD_MS } from "./exempt.ts";
 import { type Conditions, GONE_MS, Ground } from "./ground.ts";
 import { type Asked, Peer, type Sent } from "./peer.ts";
 import { answerPolicy, type Policy } from "./people.ts";
@@ -169,13 +170,14 @@ export class World {
     const { agent, peer } = this.bridge;
     this.dies(DYING_MS);
     peer.over = true;
-    // A new conversation is written down a moment after its answer; nothing of it has been promised before a prompt has.
-    for (const conversation of this.conversations)
-      if (
-        conversation.madeAt > performance.now() - RECORDED_MS &&
-        conversation.prompts.every((prompt) => prompt.outcome !== "end_turn")
-      )
-        conversation.unrecorded = true;
+    const now = performance.now();
+    for (const conversation of this.conversations) {
+      const { endedWellAt, madeAt } = conversation;
+      // It is written down a moment after it was made; nothing of it has been promised before a prompt has ended well.
+      const unborn = endedWellAt === undefined && madeAt > now - RECORDED_MS;
+      const tolerated = EXEMPT.lateRecord && endedWellAt !== undefined && endedWellAt > now - LATE_RECORD_MS;
+      if (unborn || tolerated) conversation.unrecorded = true;
+    }
     agent.child.kill("SIGKILL");
     await agent.exited;
     peer.abandon();
@@ -441,6 +443,7 @@ export class World {
     if (reason !== "end_turn") return this.fault(`prompt ${number} ended with ${reason}`, conversation.id);
     prompt.outcome = "end_turn";
     conversation.deathsBefore = this.relays.deaths;
+    conversation.endedWellAt ??= performance.now();
     if (!this.bridge.unrecorded) conversation.recorded = true;
     const lost = missing(prompt, conversation.live);
     if (lost.length > 0) this.fault(`prompt ${number} ended without ${lost.join(" ")}`, conversation.id);
