@@ -12,6 +12,12 @@ export const EXEMPT = {
    * that the conversation's id does not lead to. (`Residence.createSession` waits for no `saveAlias`.)
    */
   lateRecord: !strict,
+  /**
+   * A turn that fails says so in its last event, and once more in `turn.terminal`, which names no kind. Where that event is
+   * late or lost, nothing behind it shows the hole: the prompt fails as by an unknown cause and is not tried again.
+   * (`Intake.terminal` does not look for what the log has behind the last event.)
+   */
+  lostFailure: !strict,
 };
 
 /** How long after its first answer a conversation may still be lost like that, in ms; a write is forced to the disk. */
