@@ -219,7 +219,7 @@ export class Residence {
   }
 
   /**
-   * A call on a resident session; an eviction is answered by a resume and one more try right behind it.
+   * A call on a resident session; an eviction is answered by a resume and another try right behind it.
    * @param wanted whether it still is, by the time of that try: it may wait for a new process, and that for long.
    */
   async call(
@@ -237,10 +237,18 @@ export class Residence {
       const again = () =>
         this.deps.backend.call(method, { ...params, sessionId: conversation.backendId }, optional);
       return this.alone(async () => {
-        // Another call may have brought it up while this one waited.
-        if (!this.isResident(conversation)) await this.bringUp(conversation);
-        if (!wanted()) throw new Error("cancelled");
-        return again();
+        for (let attempt = 1; ; attempt++) {
+          // Another call may have brought it up while this one waited.
+          if (!this.isResident(conversation)) await this.bringUp(conversation);
+          if (!wanted()) throw new Error("cancelled");
+          try {
+            return await again();
+          } catch (error) {
+            // Pushed out once more: where all others are busy it is the only one that can be.
+            if (!isEvicted(error) || attempt >= BRING_UP_TRIES) throw error;
+            conversation.residentIn = 0;
+          }
+        }
       });
     }
   }
