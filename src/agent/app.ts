@@ -68,6 +68,8 @@ export interface AgentConnection {
   message(message: AnyMessage, size: number): void;
   /** The client is gone. */
   end(): void;
+  /** The bridge ends: prompts that wait to be handed on are answered. */
+  settle(): void;
   readonly closed: Promise<void>;
 }
 
@@ -150,6 +152,7 @@ export function connectAgent(send: (message: string) => void, deps: AgentDeps): 
       const timer = deps.clock.after(LAST_ANSWERS_MS, close);
       void lane.answered().then(close);
     },
+    settle: () => lane.end(),
     closed: connection.closed.then(() => deps.clients.remove(client)),
   };
 }

@@ -20,6 +20,8 @@ export interface LaneHandlers {
   cancel(params: Obj): void;
 }
 
+const CANCELLED = { result: { stopReason: "cancelled" } } as const;
+
 interface Held {
   readonly session: string;
   readonly params: Obj;
@@ -33,6 +35,7 @@ export class PromptLane {
   /** What the SDK has been given of each session and has not begun with: its chain of handlers takes its time. */
   private readonly starting = new Map<string, Id>();
   private idleWaiters: (() => void)[] = [];
+  private ended = false;
   /** Prompts that wait for the SDK's answers, and what came behind them, by request id, in their order. */
   private readonly held = new Map<Id, Held>();
   /** What cancels each prompt that is being answered. */
@@ -76,7 +79,8 @@ export class PromptLane {
       }
       const known = id !== undefined && (this.open.has(id) || this.held.has(id));
       if (method === "session/prompt" && id !== undefined && !known && isPrompt(params)) {
-        if (this.isAhead(params.sessionId)) this.held.set(id, { session: params.sessionId, params });
+        if (this.ended) this.answer(id, CANCELLED);
+        else if (this.isAhead(params.sessionId)) this.held.set(id, { session: params.sessionId, params });
         else void this.run(id, params);
         return true;
       }
@@ -121,8 +125,9 @@ export class PromptLane {
     return new Promise((resolve) => this.idleWaiters.push(resolve));
   }
 
-  /** The client is gone: prompts that still wait are not handed on any more. */
+  /** The client is gone, or the bridge ends: prompts that still wait are not handed on any more. */
   end(): void {
+    this.ended = true;
     for (const [id, { behind }] of this.held) if (behind === undefined) this.drop(id);
   }
 
@@ -161,7 +166,7 @@ export class PromptLane {
     const isPrompt = this.held.get(id)?.behind === undefined;
     this.held.delete(id);
     const { code, message } = RequestError.requestCancelled();
-    this.answer(id, isPrompt ? { result: { stopReason: "cancelled" } } : { error: { code, message } });
+    this.answer(id, isPrompt ? CANCELLED : { error: { code, message } });
   }
 
   private answer(id: Id, answer: Obj): void {

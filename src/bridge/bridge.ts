@@ -3,7 +3,7 @@
  * owns; every room below gets the interfaces it uses. Many bridges may live in one process.
  */
 
-import { connectAgent } from "../agent/app.ts";
+import { type AgentConnection, connectAgent } from "../agent/app.ts";
 import { announceSettings } from "../agent/options.ts";
 import { Backend } from "../backend/backend.ts";
 import { type Launch, locateBackend, type VersionOf } from "../backend/locate.ts";
@@ -145,6 +145,7 @@ export function createBridge(deps: BridgeDeps): Bridge {
     );
     return reader;
   };
+  const connections = new Set<AgentConnection>();
   let closing: Promise<void> | undefined;
   return {
     connect(transport) {
@@ -173,6 +174,8 @@ export function createBridge(deps: BridgeDeps): Bridge {
         onFrame: (direction, what, id, session, size) =>
           deps.blackbox.frame(`client ${direction}`, what, id, session, size),
       });
+      connections.add(connection);
+      void connection.closed.then(() => connections.delete(connection));
       transport.listen({
         message: (message, line) => {
           recorder?.frame("client", "in", line);
@@ -183,6 +186,7 @@ export function createBridge(deps: BridgeDeps): Bridge {
       return { closed: connection.closed };
     },
     close() {
+      for (const connection of connections) connection.settle();
       closing ??= Promise.all([sessions.closeAll(), backend.close()]).then(() => {});
       return closing;
     },

@@ -39,6 +39,11 @@ export interface ResidenceHooks {
   resumed(conversation: Conversation, snapshot: Obj): void;
 }
 
+export interface CallOptions extends RequestOptions {
+  /** Asked before a call is made once more: nobody may want it by then. */
+  readonly wanted?: () => boolean;
+}
+
 export interface ResidenceDeps {
   readonly backend: Backend;
   readonly aliases: AliasStore;
@@ -295,13 +300,15 @@ export class Residence {
     this.hooks.settings(conversation, settingsOf(answer));
   }
 
-  /** A call on a resident session; an eviction is answered by a resume and one more try right behind it. */
+  /**
+   * A call on a resident session; an eviction is answered by a resume and another try right behind it.
+   */
   async call(
     conversation: Conversation,
     method: string,
     params: Obj,
     optional: readonly string[] = [],
-    options: RequestOptions = {},
+    options: CallOptions = {},
   ): Promise<unknown> {
     try {
       return await this.deps.backend.call(method, params, optional, options);
@@ -311,9 +318,18 @@ export class Residence {
       const again = () =>
         this.deps.backend.call(method, { ...params, sessionId: conversation.backendId }, optional, options);
       return this.alone(async () => {
-        // Another call may have brought it up while this one waited.
-        if (!this.isResident(conversation)) await this.bringUp(conversation);
-        return again();
+        for (let attempt = 1; ; attempt++) {
+          // Another call may have brought it up while this one waited.
+          if (!this.isResident(conversation)) await this.bringUp(conversation);
+          if (options.wanted?.() === false) throw new Error("cancelled");
+          try {
+            return await again();
+          } catch (error) {
+            // Pushed out once more: where all others are busy it is the only one that can be.
+            if (!isEvicted(error) || attempt >= BRING_UP_TRIES) throw error;
+            conversation.residentIn = 0;
+          }
+        }
       });
     }
   }

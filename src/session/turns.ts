@@ -150,6 +150,8 @@ export class TurnRunner {
           ...(attachments.length > 0 ? { attachments } : {}),
         },
         SEND_OPTIONAL,
+        // What was answered with the backend's end must not run in the next one.
+        { wanted: () => conversation.prompts.has(key) },
       );
       if (!pending.sent) {
         pending.sent = true;

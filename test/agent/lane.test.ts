@@ -182,8 +182,9 @@ describe("what is taken", () => {
     made.take(request(3, "session/close", { sessionId: "s" }));
     made.take(prompt("b", "b"));
     made.end();
+    expect(made.take(prompt(4, "late"))).toBe(true);
     expect(answers).toEqual(
-      [2, "b"].map((id) => ({ jsonrpc: "2.0", id, result: { stopReason: "cancelled" } })),
+      [2, "b", 4].map((id) => ({ jsonrpc: "2.0", id, result: { stopReason: "cancelled" } })),
     );
     expect(heard).toEqual([]);
   });

@@ -32,6 +32,9 @@ const SHAPES: readonly Words[] = [
   (tag) => `text ${tag()}; read notes.txt; text ${tag()}`,
   (tag) => `todo; text ${tag()}`,
   (tag) => `hiccup; text ${tag()}`,
+  // Tried again by the bridge, which shows what was said before the failure once.
+  (tag, random) =>
+    `text ${tag()}; fail ${random.pick(["network", "overload", "server"])} ${random.int(1, 2)}`,
   (tag) => `text ${tag()}; garbage; stderr words; text ${tag()}`,
   (tag) => `text ${tag()}; bash sleep 0.2 && ${echo(tag())}; text ${tag()}`,
   (tag) => `agent look around; text ${tag()}`,
@@ -118,6 +121,32 @@ export const ACTIONS: readonly Row[] = [
     },
   },
   {
+    name: "cancel one request",
+    weight: 3,
+    run(world) {
+      const conversation = world.someConversation();
+      const { random } = world;
+      if (!conversation) return undefined;
+      // Any of the last few, whether it still runs or not.
+      const place = conversation.prompts.length - random.int(1, 3);
+      const prompt = conversation.prompts[Math.max(0, place)];
+      if (!prompt || !world.peer.open.has(prompt.sent.id)) return undefined;
+      prompt.cancelled = true;
+      world.peer.notify("$/cancel_request", { requestId: prompt.sent.id });
+      return `of prompt ${prompt.number} in ${conversation.index}`;
+    },
+  },
+  {
+    name: "resume",
+    weight: 3,
+    run(world) {
+      const conversation = world.someConversation();
+      if (!conversation) return undefined;
+      world.load(conversation, "session/resume");
+      return String(conversation.index);
+    },
+  },
+  {
     name: "load",
     weight: 8,
     async run(world) {
@@ -126,6 +155,17 @@ export const ACTIONS: readonly Row[] = [
       if (!conversation || conversation.loads.length > 0) return undefined;
       const sent = world.load(conversation);
       if (wait) await world.settled(sent);
+      return String(conversation.index);
+    },
+  },
+  {
+    name: "load twice",
+    weight: 2,
+    run(world) {
+      const conversation = world.someConversation();
+      if (!conversation || conversation.loads.length > 0) return undefined;
+      world.load(conversation);
+      world.load(conversation);
       return String(conversation.index);
     },
   },

@@ -102,6 +102,8 @@ export interface Load {
   /** The last prompt that must stand in it where it ended well. */
   readonly since: number;
   replay: Telling | undefined;
+  /** Another one runs beside it: both may tell all before either is answered, so that only the owner is looked at. */
+  twin: boolean;
 }
 
 export class Conversation {
@@ -123,6 +125,8 @@ export class Conversation {
   deathsBefore = 0;
   /** In ms of `performance.now`. */
   readonly madeAt = performance.now();
+  /** When its first prompt was answered as ended. */
+  endedWellAt: number | undefined;
 
   constructor(
     readonly index: number,
@@ -143,11 +147,13 @@ export class Conversation {
       if (!loading) return "a person's words outside of a replay";
       loading.replay ??= new Telling(this, false);
     }
+    if (loading?.replay && loading.twin) return undefined;
     return (loading?.replay ?? this.live).take(update);
   }
 
   /** Compares what a load brought with what was said; prompts that were open at its beginning are not asked for. */
-  compare({ replay, since }: Load): string | undefined {
+  compare({ replay, since, twin }: Load): string | undefined {
+    if (twin) return undefined;
     const persons = replay?.persons ?? [];
     let place = -1;
     for (const prompt of this.prompts) {

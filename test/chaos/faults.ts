@@ -38,11 +38,11 @@ function harm(world: World, harm: Parameters<World["relays"]["tell"]>[0]): strin
 
 /** Ends the bridge in one way or the other and starts the next one under these conditions. */
 async function restart(world: World, conditions: Conditions): Promise<string> {
-  const kill = world.random.chance(0.5);
-  if (kill) await world.kill();
-  else await world.end();
+  const how = world.random.pick(["SIGKILL", "stdin", "SIGTERM"] as const);
+  if (how === "SIGKILL") await world.kill();
+  else await world.end(how);
   await world.start(conditions);
-  return kill ? "after SIGKILL" : "after the end of its stdin";
+  return how === "stdin" ? "after the end of its stdin" : `after ${how}`;
 }
 
 /** Stops processes, and lets them go on after a while. */

@@ -18,9 +18,8 @@ const WEIGHTS: Readonly<Record<Policy, number>> = {
   garbage: 2,
   never: 3,
 };
-const BAG = (Object.keys(WEIGHTS) as Policy[]).flatMap((policy) =>
-  Array.from({ length: WEIGHTS[policy] }, () => policy),
-);
+export const POLICIES = Object.keys(WEIGHTS) as Policy[];
+const BAG = POLICIES.flatMap((policy) => Array.from({ length: WEIGHTS[policy] }, () => policy));
 /** How late "late" is, in ms. */
 const LATE_MS = 150;
 /** Answers that are none. */

@@ -8,6 +8,7 @@ import type { Json } from "../support/plainClient.ts";
 import { Random } from "../support/random.ts";
 import { tempDir } from "../support/temp.ts";
 import { Conversation, missing, type Prompt, tagsIn } from "./conversation.ts";
+import { EXEMPT, LATE_RECORD_MS } from "./exempt.ts";
 import { type Conditions, GONE_MS, Ground } from "./ground.ts";
 import { type Asked, Peer, type Sent } from "./peer.ts";
 import { answerPolicy, type Policy } from "./people.ts";
@@ -65,6 +66,8 @@ export class World {
   private dyingUntil = 0;
   private nextPrompt = 1;
   private zcode = "";
+  /** Some prompt has told the model to fail. */
+  private failing = false;
   private readonly timers = new Set<ReturnType<typeof setTimeout>>();
 
   private constructor(
@@ -143,13 +146,15 @@ export class World {
     await this.settled(first);
   }
 
-  /** Ends the bridge as an editor does, and looks that it has left nothing. */
-  async end(): Promise<void> {
+  /** Ends the bridge as an editor or a system does, and looks that it has answered its prompts and left nothing. */
+  async end(how: "stdin" | "SIGTERM" = "stdin"): Promise<void> {
     const { agent, peer } = this.bridge;
     this.dies(DYING_MS);
     for (const conversation of this.conversations) this.cancelled(conversation);
+    for (const sent of peer.open.values()) sent.overtaken = true;
     await this.ground.awake();
-    agent.endInput();
+    if (how === "stdin") agent.endInput();
+    else agent.child.kill(how);
     const code = await within(agent.exited, GONE_MS, "the bridge's end");
     // What is left in the pipe is still read.
     await within(peer.ended, GONE_MS, "the end of the bridge's output");
@@ -158,7 +163,7 @@ export class World {
         this.fault(`the bridge ended without an answer to prompt ${prompt.number}`, prompt.conversation.id);
     peer.abandon();
     this.abandonPrompts();
-    if (code !== 0) throw new ChaosError(`the bridge ended with ${code} when its stdin ended`);
+    if (code !== (how === "stdin" ? 0 : 143)) throw new ChaosError(`the bridge ended with ${code} at ${how}`);
     await this.nothingLeft();
   }
 
@@ -167,13 +172,14 @@ export class World {
     const { agent, peer } = this.bridge;
     this.dies(DYING_MS);
     peer.over = true;
-    // A new conversation is written down a moment after its answer; nothing of it has been promised before a prompt has.
-    for (const conversation of this.conversations)
-      if (
-        conversation.madeAt > performance.now() - RECORDED_MS &&
-        conversation.prompts.every((prompt) => prompt.outcome !== "end_turn")
-      )
-        conversation.unrecorded = true;
+    const now = performance.now();
+    for (const conversation of this.conversations) {
+      const { endedWellAt, madeAt } = conversation;
+      // It is written down a moment after it was made; nothing of it has been promised before a prompt has ended well.
+      const unborn = endedWellAt === undefined && madeAt > now - RECORDED_MS;
+      const tolerated = EXEMPT.lateRecord && endedWellAt !== undefined && endedWellAt > now - LATE_RECORD_MS;
+      if (unborn || tolerated) conversation.unrecorded = true;
+    }
     agent.child.kill("SIGKILL");
     await agent.exited;
     peer.abandon();
@@ -273,6 +279,7 @@ export class World {
       tags.push(tag);
       return tag;
     });
+    if (text.includes("; fail ")) this.failing = true;
     // A prompt ends the one before it.
     this.cancelled(conversation);
     this.policies.set(number, policy);
@@ -310,18 +317,22 @@ export class World {
     }
   }
 
-  load(conversation: Conversation): Sent {
+  /** Opens it; a resume brings nothing of what was said. */
+  load(conversation: Conversation, method: "session/load" | "session/resume" = "session/load"): Sent {
     const since = this.nextPrompt - 1;
     const ready =
       conversation.running.length === 0
         ? since
         : Math.min(...conversation.running.map((each) => each.number)) - 1;
-    const sent = this.request("session/load", {
+    const sent = this.request(method, {
       sessionId: conversation.id,
       cwd: this.ground.workspace,
       mcpServers: [],
     });
-    conversation.loads.push({ sent, since: ready, replay: undefined });
+    const silent = method === "session/resume";
+    const twins = conversation.loads.filter((load) => !load.sent.overtaken);
+    if (!silent) for (const load of twins) load.twin = true;
+    if (!silent) conversation.loads.push({ sent, since: ready, replay: undefined, twin: twins.length > 0 });
     conversation.open = true;
     conversation.closed = false;
     conversation.deathsBefore = this.relays.deaths;
@@ -331,8 +342,7 @@ export class World {
   close(conversation: Conversation): Sent {
     this.cancelled(conversation);
     conversation.open = false;
-    for (const { sent } of conversation.loads) sent.overtaken = true;
-    for (const prompt of conversation.running) prompt.sent.overtaken = true;
+    for (const sent of this.peer.open.values()) if (sent.session === conversation.id) sent.overtaken = true;
     const sent = this.request("session/close", { sessionId: conversation.id });
     return sent;
   }
@@ -394,7 +404,11 @@ export class World {
     const [load] = at < 0 ? [] : (conversation?.loads.splice(at, 1) ?? []);
     if (!sent.failure) {
       if (conversation && sent.method === "session/close")
-        conversation.closed = !conversation.open && conversation.loads.length === 0;
+        conversation.closed =
+          !conversation.open &&
+          ![...this.peer.open.values()].some(
+            (each) => OPENING.has(each.method) && each.session === sent.session,
+          );
       const problem = load && conversation?.compare(load);
       if (problem) this.fault(problem, sent.session);
       return;
@@ -403,7 +417,7 @@ export class World {
     if (!this.mayFail(sent, name))
       this.fault(`${sent.method} failed: ${name} ${message.slice(0, 200)}`, sent.session);
     // Opening it failed, so it is not open.
-    if (conversation && sent.method === "session/load" && !sent.overtaken) conversation.open = false;
+    if (conversation && OPENING.has(sent.method) && !sent.overtaken) conversation.open = false;
   }
 
   /** An error that a backend's end explains. */
@@ -411,6 +425,15 @@ export class World {
     if (sent.touched && LOST.has(name)) return true;
     // What came behind a load that failed, or that a close overtook, finds nothing.
     return name === UNKNOWN && (sent.overtaken || this.byId.get(sent.session)?.open === false);
+  }
+
+  /**
+   * True where the model was told to fail. The simulator counts that for the whole process, and other turns between two
+   * tries make it fail in all of them.
+   */
+  private modelFails(name: string): boolean {
+    if (!this.failing) return false;
+    return PASSING.has(name) || (EXEMPT.lostFailure && name === "ZACP-319");
   }
 
   private promptAnswered(prompt: Prompt): void {
@@ -424,7 +447,7 @@ export class World {
         conversation.open = false;
         return;
       }
-      if (!this.mayFail(sent, name))
+      if (!this.mayFail(sent, name) && !this.modelFails(name))
         this.fault(`prompt ${number} failed: ${name} ${message.slice(0, 200)}`, conversation.id);
       return;
     }
@@ -437,12 +460,17 @@ export class World {
     if (reason !== "end_turn") return this.fault(`prompt ${number} ended with ${reason}`, conversation.id);
     prompt.outcome = "end_turn";
     conversation.deathsBefore = this.relays.deaths;
+    conversation.endedWellAt ??= performance.now();
     if (!this.bridge.unrecorded) conversation.recorded = true;
     const lost = missing(prompt, conversation.live);
     if (lost.length > 0) this.fault(`prompt ${number} ended without ${lost.join(" ")}`, conversation.id);
   }
 }
 
-/** Errors by which a request may end that was in the hands of a backend which died, or could not be started. */
-const LOST: ReadonlySet<string> = new Set(["ZACP-103", "ZACP-104", "ZACP-207"]);
+/** Errors by which a request may end that was in the hands of a backend which died, or was to be started at the end. */
+const LOST: ReadonlySet<string> = new Set(["ZACP-103", "ZACP-104", "ZACP-107", "ZACP-207"]);
+/** Failures of the model that are tried again, by the names that they have where they last. */
+const PASSING: ReadonlySet<string> = new Set(["ZACP-313", "ZACP-314", "ZACP-315"]);
+
 const UNKNOWN = "ZACP-201";
+const OPENING: ReadonlySet<string> = new Set(["session/load", "session/resume"]);

@@ -120,20 +120,28 @@ describe.if(needsProc)("the end of a bridge takes all along", () => {
   });
 });
 
-test("M9 B11 prompts that wait behind a load when stdin ends are answered as cancelled", async () => {
-  const first = launch();
-  const session = await first.start();
-  await first.client.prompt(session, "text stored");
-  await first.close();
-  const agent = launch({ sim: "--slow session/resume:5", home: first.home, workspace: first.workspace });
-  await agent.client.initialize();
-  void agent.client
-    .request("session/load", { sessionId: session, cwd: agent.workspace, mcpServers: [] })
-    .catch(() => {});
-  const waiting = [agent.client.prompt(session, "text one"), agent.client.prompt(session, "text two")];
-  await agent.close();
-  expect((await Promise.all(waiting)).map((answer) => answer.stopReason)).toEqual(["cancelled", "cancelled"]);
-});
+test.each(["stdin", "SIGTERM"] as const)(
+  "M9 B11 prompts that wait behind a load are answered as cancelled at the end: %s",
+  async (how) => {
+    const first = launch();
+    const session = await first.start();
+    await first.client.prompt(session, "text stored");
+    await first.close();
+    const agent = launch({ sim: "--slow session/resume:5", home: first.home, workspace: first.workspace });
+    await agent.client.initialize();
+    void agent.client
+      .request("session/load", { sessionId: session, cwd: agent.workspace, mcpServers: [] })
+      .catch(() => {});
+    const waiting = [agent.client.prompt(session, "text one"), agent.client.prompt(session, "text two")];
+    if (how === "stdin") agent.endInput();
+    else agent.child.kill(how);
+    await within(agent.exited, 5_000, "the end");
+    expect((await Promise.all(waiting)).map((answer) => answer.stopReason)).toEqual([
+      "cancelled",
+      "cancelled",
+    ]);
+  },
+);
 
 describe("a backend that dies", () => {
   test("B10 mid-turn: that prompt is an error, the next one starts a fresh backend, resumes and works", async () => {
