@@ -22,7 +22,7 @@ import { SlashCommands } from "./commands.ts";
 import { type LeftOut, promptContent } from "./content.ts";
 import { failureError, requestError, unlessCancelled } from "./failures.ts";
 import { PromptLane } from "./lane.ts";
-import { ASK_AGAIN_MS, LAST_ANSWERS_MS } from "./limits.ts";
+import { LAST_ANSWERS_MS } from "./limits.ts";
 import { mcpServers } from "./mcp.ts";
 import { configOptions, modeIds, modeState } from "./options.ts";
 import { rootPath } from "./paths.ts";
@@ -39,7 +39,7 @@ export interface AgentDeps {
   /** True where the simulator is the backend: nobody has to sign in. */
   readonly simulated: boolean;
   credentials(): Credentials;
-  /** What a conversation still waits for is put to this client, anew where it was before. */
+  /** What a conversation still waits for is put to this client, once it has drawn what it was shown. */
   askAgain(conversation: Conversation, client: Client): void;
   readonly quota: {
     /** How much of each plan is used. */
@@ -282,7 +282,7 @@ class Surface {
       for (const update of replayUpdates(messages, conversation.cwd)) {
         this.deps.clients.publishTo(this.client, conversation.id, update);
       }
-    this.askAgain(conversation);
+    this.deps.askAgain(conversation, this.client);
     return this.commands.offer(conversation, this.settings(conversation));
   }
 
@@ -292,7 +292,7 @@ class Surface {
       await this.usable(conversation, id, () => this.deps.sessions.ensure(conversation));
       this.stillOpen(conversation, id);
     }
-    this.askAgain(conversation);
+    this.deps.askAgain(conversation, this.client);
     return this.commands.offer(conversation, this.settings(conversation));
   }
 
@@ -338,6 +338,7 @@ class Surface {
     for (const { name, why } of left)
       this.deps.sessions.say(conversation, t(`notice.left.${why}`, { name }, this.deps.language));
     const ended = await outcome;
+    if (conversation.recording) await this.deps.sessions.recorded(conversation);
     switch (ended.kind) {
       case "ended": {
         const { usage } = ended;
@@ -444,11 +445,6 @@ class Surface {
       this.deps.log.once(`attach:${id}`, "warn", "a session could not be opened");
       throw error;
     }
-  }
-
-  /** What is open is asked once the client has drawn what it was shown. */
-  private askAgain(conversation: Conversation): void {
-    this.deps.clock.after(ASK_AGAIN_MS, () => this.deps.askAgain(conversation, this.client));
   }
 
   /** @throws where it was closed while it was being opened: nothing more is said of it then. */

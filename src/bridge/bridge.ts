@@ -4,6 +4,7 @@
  */
 
 import { type AgentConnection, connectAgent } from "../agent/app.ts";
+import { ASK_AGAIN_MS } from "../agent/limits.ts";
 import { announceSettings } from "../agent/options.ts";
 import { Backend } from "../backend/backend.ts";
 import { type Launch, locateBackend, type VersionOf } from "../backend/locate.ts";
@@ -163,7 +164,8 @@ export function createBridge(deps: BridgeDeps): Bridge {
         clock,
         simulated: config.backend === "sim",
         credentials,
-        askAgain: (conversation, client) => questions.again(conversation, client),
+        askAgain: (conversation, client) =>
+          void clock.after(ASK_AGAIN_MS, () => questions.again(conversation, client)),
         quota: {
           usage: async () => (await quota()).usage(),
           say: async (words) => {

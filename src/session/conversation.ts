@@ -88,6 +88,8 @@ export class Conversation {
   /** The one resume or create under way, shared by all who need it. */
   opening: Promise<Obj | undefined> | undefined;
   createdAt = 0;
+  /** Its backend session is being written down beside its id. */
+  recording: Promise<void> | undefined;
 
   /**
    * @param id the ACP id under which it is known first.

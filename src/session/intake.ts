@@ -171,9 +171,16 @@ export class Intake {
       params.status === "failed"
         ? { kind: "failed", failure: turnFailure({ message: params.errorMessage, code: params.errorCode }) }
         : { kind: "completed", resultType, usage: undefined };
+    // It tells of an event that says more: where that is late or lost, it is waited for, or asked for.
+    const { order } = conversation;
+    const known = order.missing;
+    const eventSeq = num(params.eventSeq);
+    if (eventSeq !== undefined && Number.isSafeInteger(eventSeq)) order.expect(eventSeq);
     this.inTurn(conversation, () =>
       this.turns.dispatch(conversation, { type: "turnEnded", turnId: text(params.turnId), end }),
     );
+    const { missing } = order;
+    if (missing !== undefined && missing !== known) void this.fill(conversation, missing);
   }
 
   /** The conversation that a question of the backend belongs to. */

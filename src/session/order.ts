@@ -19,6 +19,8 @@ export class EventOrder {
   private open = false;
   /** The event behind the hole that was seen first. */
   private opener = 0;
+  /** Up to here events are known to be there; 0 where nothing but events has told of any. */
+  private expected = 0;
   /** This build leaves numbers out: a missing one is not worth asking for. */
   private sparse = false;
 
@@ -31,6 +33,7 @@ export class EventOrder {
   reset(lastSeq: number): void {
     this.last = lastSeq;
     this.held = [];
+    this.expected = 0;
     this.open = false;
     this.sparse = false;
   }
@@ -63,6 +66,16 @@ export class EventOrder {
     return this.drain(false);
   }
 
+  /** Something else has told of this event: where it was not taken yet, it is missing. */
+  expect(seq: number): void {
+    if (seq <= this.last || seq > this.last + MAX_HOLE) return;
+    this.expected = Math.max(seq, this.expected);
+    if (this.open) return;
+    this.open = true;
+    this.opener = 0;
+    this.hole++;
+  }
+
   /** The hole that waits to be asked for; undefined where there is none. */
   get missing(): number | undefined {
     return this.open ? this.hole : undefined;
@@ -89,6 +102,7 @@ export class EventOrder {
         continue;
       this.held.push(event);
     }
+    this.expected = 0;
     this.held.sort((a, b) => a.seq - b.seq);
     this.sparse = this.held.length > 0 && this.held[0]?.seq !== wanted;
     return this.drain(true);
@@ -103,7 +117,7 @@ export class EventOrder {
       this.last = next.seq;
       ready.push(next.params);
     }
-    if (this.held.length === 0) this.open = false;
+    if (this.held.length === 0 && this.last >= this.expected) this.open = false;
     return ready;
   }
 }

@@ -14,7 +14,7 @@ import type { Update } from "../translate/updates.ts";
 import type { Conversation, Wish } from "./conversation.ts";
 import { BRING_UP_TRIES, RESIDENT_TRUST_MS } from "./limits.ts";
 import type { Registry } from "./registry.ts";
-import type { ModelRef } from "./settings.ts";
+import { chosenModel, type ModelRef } from "./settings.ts";
 
 /** Tools that ask the client for services which no editor offers; a model that cannot see them picks none. */
 export const UNSERVED_TOOLS = [
@@ -145,6 +145,13 @@ export class Residence {
     const snapshot =
       before === undefined ? await this.createSession(conversation) : await this.resume(conversation, before);
     const fresh = conversation.backendId !== before;
+    if (!this.registry.owns(conversation)) {
+      // Closed while it was brought up: the session goes as well, where nobody else asks for it.
+      const { backendId } = conversation;
+      if (backendId !== undefined && !this.registry.ofBackend(backendId))
+        this.deps.backend.tell("session/close", { sessionId: backendId });
+      throw errors.sessionUnknown(conversation.id);
+    }
     conversation.residentIn = generation;
     conversation.residency++;
     conversation.behind.length = 0;
@@ -167,10 +174,8 @@ export class Residence {
     if (wanted.mode !== undefined) params.mode = wanted.mode;
     if (mcpServers.length > 0) params.mcpServers = mcpServers;
     if (wanted.model !== undefined) {
-      const level = conversation.settings.models.find(
-        (choice) =>
-          choice.ref.providerId === wanted.model?.providerId && choice.ref.modelId === wanted.model.modelId,
-      )?.defaultLevel;
+      const { models } = conversation.settings;
+      const level = chosenModel({ model: wanted.model, models })?.defaultLevel;
       params.model =
         level === undefined ? wanted.model : { ...wanted.model, options: { reasoningLevel: level } };
       if (level !== undefined) params.thoughtLevel = level;
@@ -182,12 +187,14 @@ export class Residence {
     if (owner !== undefined && owner !== conversation)
       throw errors.backendAnswered("session/create", "a session that is another conversation's");
     if (!this.registry.owns(conversation)) {
-      // Closed while it was being made: the session that nobody asked for any more goes as well.
-      this.deps.backend.tell("session/close", { sessionId: backendId });
-      throw errors.sessionUnknown(conversation.id);
+      conversation.backendId = backendId;
+      return snapshot;
     }
     this.registry.bind(conversation, backendId);
-    void this.saveAlias(conversation);
+    const recording = this.saveAlias(conversation).finally(() => {
+      if (conversation.recording === recording) conversation.recording = undefined;
+    });
+    conversation.recording = recording;
     return snapshot;
   }
 

@@ -8,7 +8,7 @@ import type { Backend } from "../backend/backend.ts";
 import { RpcError } from "../backend/rpc.ts";
 import { errors } from "../errors/index.ts";
 import { type Language, type SentenceKey, sentence, t } from "../locale/index.ts";
-import type { Clock } from "../platform/clock.ts";
+import type { Clock, Timer } from "../platform/clock.ts";
 import { list, num, type Obj, obj, str, text } from "../platform/json.ts";
 import { errorName, type Log } from "../platform/log.ts";
 import type { AliasStore } from "../store/aliases.ts";
@@ -20,7 +20,7 @@ import type { Update } from "../translate/updates.ts";
 import { isRunning, type Notice, type Outcome } from "../turn/machine.ts";
 import { Conversation, type PromptContent, type Wish } from "./conversation.ts";
 import { Intake } from "./intake.ts";
-import { LIST_LIMIT, SET_ASIDE_DEATHS, TODO_REREAD_MS } from "./limits.ts";
+import { LIST_LIMIT, RECORD_MS, SET_ASIDE_DEATHS, TODO_REREAD_MS } from "./limits.ts";
 import { Registry } from "./registry.ts";
 import { Residence, todosOf, wishedSettings } from "./residence.ts";
 import { chosenModel, foldSettings, type Settings } from "./settings.ts";
@@ -187,6 +187,21 @@ export class Sessions {
   prompt(conversation: Conversation, prompt: PromptContent): { key: number; outcome: Promise<Outcome> } {
     if (conversation.deaths >= SET_ASIDE_DEATHS) throw errors.sessionSetAside(conversation.id);
     return this.turns.prompt(conversation, prompt);
+  }
+
+  /**
+   * Resolves when a later bridge would find the way from the conversation's id to its session, or after a moment: an
+   * answer is not held up for longer by a disk.
+   */
+  async recorded(conversation: Conversation): Promise<void> {
+    const { recording } = conversation;
+    if (!recording) return;
+    let timer: Timer | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = this.deps.clock.after(RECORD_MS, resolve);
+    });
+    await Promise.race([recording, late]);
+    timer?.cancel();
   }
 
   /** Cancels the running and the waiting prompts, or one of them. */

@@ -53,7 +53,7 @@ export function foldSettings(settings: Settings, patch: Obj): Settings {
 }
 
 /** What is known of the model that is chosen. */
-export function chosenModel({ model, models }: Settings): ModelChoice | undefined {
+export function chosenModel({ model, models }: Pick<Settings, "model" | "models">): ModelChoice | undefined {
   return models.find(({ ref }) => ref.modelId === model?.modelId && ref.providerId === model.providerId);
 }
 

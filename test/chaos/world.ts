@@ -8,7 +8,7 @@ import type { Json } from "../support/plainClient.ts";
 import { Random } from "../support/random.ts";
 import { tempDir } from "../support/temp.ts";
 import { Conversation, missing, type Prompt, tagsIn } from "./conversation.ts";
-import { EXEMPT, LATE_RECORD_MS } from "./exempt.ts";
+
 import { type Conditions, GONE_MS, Ground } from "./ground.ts";
 import { type Asked, Peer, type Sent } from "./peer.ts";
 import { answerPolicy, type Policy } from "./people.ts";
@@ -177,8 +177,7 @@ export class World {
       const { endedWellAt, madeAt } = conversation;
       // It is written down a moment after it was made; nothing of it has been promised before a prompt has ended well.
       const unborn = endedWellAt === undefined && madeAt > now - RECORDED_MS;
-      const tolerated = EXEMPT.lateRecord && endedWellAt !== undefined && endedWellAt > now - LATE_RECORD_MS;
-      if (unborn || tolerated) conversation.unrecorded = true;
+      if (unborn) conversation.unrecorded = true;
     }
     agent.child.kill("SIGKILL");
     await agent.exited;
@@ -433,7 +432,7 @@ export class World {
    */
   private modelFails(name: string): boolean {
     if (!this.failing) return false;
-    return PASSING.has(name) || (EXEMPT.lostFailure && name === "ZACP-319");
+    return PASSING.has(name);
   }
 
   private promptAnswered(prompt: Prompt): void {

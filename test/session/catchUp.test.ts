@@ -145,6 +145,9 @@ test("B5 what was said elsewhere while the session was away is shown once, quest
   ]);
   // Dropped once more, with nothing new: nothing is shown again.
   server.push({ id: send.id, error: { code: -32004, message: "Session is not active: s1" } });
+  await serveResume(server, history);
+  const third = await server.take(isSend);
+  server.push({ id: third.id, error: { code: -32603, message: "no" } });
   expect(await next.catch((error: unknown) => error)).toBeInstanceOf(Error);
   const last = client.prompt(id, "again");
   const resend = await evictOrResume(server, [...history, person("u4", "and now")]);
