@@ -29,6 +29,7 @@ export interface PendingPrompt {
 export interface Wish {
   readonly mode?: string;
   readonly model?: ModelRef;
+  readonly thought?: string;
 }
 
 export class Conversation {

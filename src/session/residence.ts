@@ -180,6 +180,7 @@ export class Residence {
         level === undefined ? wanted.model : { ...wanted.model, options: { reasoningLevel: level } };
       if (level !== undefined) params.thoughtLevel = level;
     }
+    if (wanted.thought !== undefined) params.thoughtLevel = wanted.thought;
     const snapshot = obj(await this.deps.backend.call("session/create", params, CREATE_OPTIONAL));
     const backendId = text(obj(snapshot.session).sessionId);
     if (backendId === undefined) throw errors.backendAnswered("session/create", "no session id");
@@ -213,8 +214,12 @@ export class Residence {
       // A session that was never prompted is not stored: a fresh one stands behind the same placeholder.
       if (conversation.prompted || conversation.id === backendId)
         throw errors.sessionUnknown(conversation.id);
-      const { mode, model } = conversation.settings;
-      conversation.wanted = { ...(mode ? { mode } : {}), ...(model ? { model } : {}) };
+      const { mode, model, thought } = conversation.settings;
+      conversation.wanted = {
+        ...(mode ? { mode } : {}),
+        ...(model ? { model } : {}),
+        ...(thought ? { thought } : {}),
+      };
       return this.createSession(conversation);
     }
   }
@@ -252,7 +257,7 @@ export class Residence {
    * as chosen meanwhile.
    */
   async applyWanted(conversation: Conversation): Promise<void> {
-    const { mode, model } = conversation.wanted;
+    const { mode, model, thought } = conversation.wanted;
     conversation.wanted = {};
     if (mode !== undefined) {
       await this.unlessBusy(conversation, { mode }, async () => {
@@ -264,6 +269,19 @@ export class Residence {
     }
     if (model !== undefined)
       await this.unlessBusy(conversation, { model }, () => this.setModel(conversation, model));
+    if (thought !== undefined) {
+      await this.unlessBusy(conversation, { thought }, async () => {
+        const params = {
+          sessionId: conversation.backendId,
+          thoughtLevel: thought,
+          persistAsWorkspaceLastUsed: false,
+        };
+        const answer = await this.call(conversation, "session/setThoughtLevel", params, [
+          "persistAsWorkspaceLastUsed",
+        ]);
+        this.hooks.settings(conversation, { thoughtLevel: { current: thought }, ...settingsOf(answer) });
+      });
+    }
   }
 
   private async unlessBusy(
@@ -343,10 +361,11 @@ export class Residence {
 }
 
 /** A wish in the shape of a settings patch. */
-export function wishedSettings({ mode, model }: Wish): Obj {
+export function wishedSettings({ mode, model, thought }: Wish): Obj {
   return {
     ...(mode === undefined ? {} : { mode: { current: mode } }),
     ...(model === undefined ? {} : { model: { current: model } }),
+    ...(thought === undefined ? {} : { thoughtLevel: { current: thought } }),
   };
 }
 

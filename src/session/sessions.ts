@@ -354,15 +354,21 @@ export class Sessions {
     void this.compact(conversation).catch((error) => this.logFailure("session/compact", error));
   }
 
-  /** Has the context made smaller; prompts wait for it meanwhile. */
-  private async compact(conversation: Conversation): Promise<void> {
+  /** Has the context made smaller; prompts wait for it meanwhile. @returns what the backend answered at once. */
+  async compact(conversation: Conversation, instructions?: string): Promise<Obj> {
     this.turns.dispatch(conversation, { type: "compact" });
     try {
-      const params = { sessionId: conversation.backendId };
-      await this.residence.call(conversation, "session/compact", params);
+      const params = { sessionId: conversation.backendId, ...(instructions ? { instructions } : {}) };
+      return obj(await this.call(conversation, "session/compact", params));
     } finally {
       this.turns.dispatch(conversation, { type: "compactAnswered" });
     }
+  }
+
+  /** A request about a conversation, whose session is made ready first. */
+  async call(conversation: Conversation, method: string, params: Obj): Promise<unknown> {
+    await this.residence.of(conversation);
+    return this.residence.call(conversation, method, { ...params, sessionId: conversation.backendId });
   }
 
   private register(id: string, cwd: string, mcpServers: readonly Obj[]): Conversation {
@@ -473,6 +479,7 @@ function sameSettings(a: Settings, b: Settings): boolean {
   return (
     a.mode === b.mode &&
     a.thought === b.thought &&
+    a.levels.join() === b.levels.join() &&
     a.model?.providerId === b.model?.providerId &&
     a.model?.modelId === b.model?.modelId &&
     a.models.length === b.models.length &&

@@ -211,7 +211,7 @@ function begins(effect: Effect): boolean {
 
 /** A setting was changed while the backend could not take it. */
 function hasWishes({ wanted }: Conversation): boolean {
-  return wanted.mode !== undefined || wanted.model !== undefined;
+  return wanted.mode !== undefined || wanted.model !== undefined || wanted.thought !== undefined;
 }
 
 function asError(error: unknown): Error {

@@ -7,6 +7,8 @@
  * `session/read`, say) are left out together with their answers.
  */
 
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../../src/platform/clock.ts";
 import type { Log } from "../../src/platform/log.ts";
@@ -139,8 +141,21 @@ export class Player {
     if (session?.sessionId !== undefined && this.created) {
       this.sessions.set(session.sessionId, this.created.acp);
       this.created = undefined;
+      this.server.push({ ...frame, id: this.ids.get(frame.id) });
+      // The first answer waits for the disk; a recording's time is none.
+      return this.recorded(String(session.sessionId));
     }
     this.server.push({ ...frame, id: this.ids.get(frame.id) });
+  }
+
+  private async recorded(sessionId: string): Promise<void> {
+    const path = join(this.test.home, ".zcode", "v2", "acp-lazy-sessions.json");
+    const deadline = Date.now() + 5_000;
+    while (!existsSync(path) || !readFileSync(path, "utf8").includes(sessionId)) {
+      if (Date.now() > deadline) throw new Error("the session was not written down");
+      await Bun.sleep(1);
+    }
+    for (let i = 0; i < 5; i++) await tick();
   }
 
   private async bridgeAsks(frame: Json, at: number): Promise<void> {
