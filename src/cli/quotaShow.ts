@@ -9,11 +9,11 @@ import type { Web } from "../quota/ask.ts";
 import { card } from "../quota/card.ts";
 import { failureLines } from "../quota/failures.ts";
 import { askHub } from "../quota/hub.ts";
-import { accountStamp, noteRefreshed } from "../quota/kept.ts";
 import { openQuota } from "../quota/open.ts";
 import { type QuotaReader, type Report, usageOf } from "../quota/reader.ts";
 import { print } from "./print.ts";
-import { type Asked, exitCode } from "./quota.ts";
+import type { Asked } from "./quota.ts";
+import { exitCode } from "./quotaLine.ts";
 import { Lines } from "./screen.ts";
 
 export interface Tools {
@@ -21,6 +21,8 @@ export interface Tools {
   readonly reader: QuotaReader;
   /** The report of a hub that answers at once. */
   hub(): Promise<Report | undefined>;
+  /** All providers were asked just now: a status bar need not have them asked again. */
+  noteRefreshed(): Promise<void>;
 }
 
 export function toolsOf(): Tools {
@@ -28,15 +30,20 @@ export function toolsOf(): Tools {
   const paths = resolvePaths(process.env, process.platform);
   const config = loadConfig(process.env, paths);
   const log = createLog({ dir: paths.stateDir, name: `quota-${process.pid}`, clock, env: process.env });
-  const { reader, web } = openQuota({ clock, log, env: process.env, paths, config });
-  return { web, reader, hub: () => askHub(web, config.hub) };
+  const { reader, web, noteRefreshed } = openQuota({ clock, log, env: process.env, paths, config });
+  return {
+    web,
+    reader,
+    hub: () => askHub(web, config.hub),
+    // A disk that takes nothing has said so already; the next status bar asks then.
+    noteRefreshed: () => noteRefreshed().catch(() => {}),
+  };
 }
 
 /** Asks for what a status bar shows next. */
-export async function refresh({ reader, web }: Tools): Promise<void> {
-  await reader.read();
-  const paths = resolvePaths(process.env, process.platform);
-  await noteRefreshed(paths.stateDir, accountStamp({ env: process.env, ...paths }), web.clock.now());
+export async function refresh(tools: Tools): Promise<void> {
+  await tools.reader.read();
+  await tools.noteRefreshed();
 }
 
 /** The card, painted section by section on a terminal. */
@@ -62,6 +69,7 @@ export async function show(asked: Asked, tools: Tools): Promise<number> {
   if (area) area.draw(lines);
   else if (lines.length > 0) await print(`${lines.join("\n")}\n`);
   await tellFailures(asked, report as Partial<Report>);
+  if (!known && asked.named === undefined) await tools.noteRefreshed();
   return exitCode(asked, report as Partial<Report>);
 }
 

@@ -3,13 +3,11 @@
  * takes to start.
  */
 
-import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { isPhrase, type Phrase } from "../locale/index.ts";
-import { writeAtomic } from "../platform/atomic.ts";
+import type { Phrase } from "../locale/index.ts";
 import { readRegular } from "../platform/files.ts";
-import { isObj, list, num, type Obj, obj, str, text } from "../platform/json.ts";
+import { isObj, num, type Obj, obj, str, text } from "../platform/json.ts";
 import { FAILURE_FRESH_MS, FRESH_MS } from "./limits.ts";
 import type { Answer, ProviderName } from "./types.ts";
 
@@ -20,7 +18,8 @@ export interface Dated<Name extends ProviderName = ProviderName> {
 }
 
 export const VERSION = 1;
-const REFRESHED = "quota-refreshed.json";
+/** Tells when all providers were asked last. */
+export const REFRESHED = "quota-refreshed.json";
 
 /** How long an answer counts, in ms. */
 export interface Freshness {
@@ -91,15 +90,13 @@ function isSection(name: ProviderName, value: unknown): value is Obj {
   );
 }
 
+/** A reason in the shape of one; whether its sentence is known, this room does not know. */
 function phraseOf(value: unknown): Phrase | undefined {
+  const key = text(obj(value).key);
   const params = obj(obj(value).params);
-  if (list(Object.values(params)).some((each) => typeof each !== "string" && typeof each !== "number"))
-    return undefined;
-  const phrase = {
-    key: text(obj(value).key) ?? "",
-    params: params as Readonly<Record<string, string | number>>,
-  };
-  return isPhrase(phrase) ? phrase : undefined;
+  const plain = Object.values(params).every((each) => typeof each === "string" || typeof each === "number");
+  if (key === undefined || !plain) return undefined;
+  return { key, params } as Phrase;
 }
 
 /** True where all providers were asked for this account so lately that a status bar need not have them asked. */
@@ -111,11 +108,6 @@ export function wasRefreshed(dir: string, of: string, now: number): boolean {
   } catch {
     return false;
   }
-}
-
-/** @param now epoch ms. */
-export async function noteRefreshed(dir: string, of: string, now: number): Promise<void> {
-  await writeAtomic(join(dir, REFRESHED), `${JSON.stringify({ v: VERSION, at: now, of })}\n`, 0o600);
 }
 
 export interface AccountFiles {
@@ -145,7 +137,7 @@ export function accountStamp({ env, home, zcodeHome, configFile }: AccountFiles)
     configFile,
     join(home, ".pi", "agent", "opencode-go.json"),
   ];
-  const hash = createHash("sha256");
+  const hash = new Bun.CryptoHasher("sha256");
   for (const name of VARIABLES) hash.update(`${name}=${env[name] ?? ""}\0`);
   for (const path of files) hash.update(`${path}=${stampOf(path)}\0`);
   return hash.digest("hex").slice(0, 12);

@@ -1,8 +1,7 @@
 /** One short line for shell prompts and status bars. */
 
-import { rowsOf } from "./card.ts";
 import type { Report } from "./reader.ts";
-import { percentText } from "./text.ts";
+import { percentText, rowsOf } from "./rows.ts";
 import type { ProviderName } from "./types.ts";
 
 /** `5h 35% · Week 12%` of the first provider that has numbers; undefined where none has. */

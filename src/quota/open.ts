@@ -17,10 +17,15 @@ export interface QuotaDeps {
   readonly config: Pick<SourceSettings, "provider" | "quota">;
 }
 
-export function openQuota({ clock, log, env, paths, config }: QuotaDeps): { reader: QuotaReader; web: Web } {
+export function openQuota({ clock, log, env, paths, config }: QuotaDeps): {
+  reader: QuotaReader;
+  web: Web;
+  noteRefreshed(): Promise<void>;
+} {
   const web: Web = { clock, fetch: (url, init) => fetch(url, init) };
   const settings = { ...config, home: paths.home, zcodeHome: paths.zcodeHome };
   const cache = new QuotaCache(paths.stateDir, clock, log);
   const account = () => accountStamp({ env, ...paths });
-  return { web, reader: new QuotaReader({ web, sources: () => quotaSources(settings), account, cache }) };
+  const reader = new QuotaReader({ web, sources: () => quotaSources(settings), account, cache });
+  return { web, reader, noteRefreshed: () => cache.noteRefreshed(account()) };
 }
