@@ -38,6 +38,8 @@ const SHAPES: readonly Words[] = [
   (tag) => `text ${tag()}; garbage; stderr words; text ${tag()}`,
   (tag) => `text ${tag()}; bash sleep 0.2 && ${echo(tag())}; text ${tag()}`,
   (tag) => `agent look around; text ${tag()}`,
+  // Asked in a form or one by one, as the world's client can; the turn goes on whatever is said.
+  (tag) => `text ${tag()}; question; text ${tag()}`,
 ];
 
 /** Prompts that take longer than anybody waits. */
