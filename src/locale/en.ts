@@ -111,6 +111,7 @@ export const EN = {
   "notice.waiting": "Waiting for the agent to finish what a background task left it to do.",
   "notice.silent":
     "The agent has said nothing and made no progress for ten minutes; the turn was ended. Send a prompt to go on.",
+  "notice.modelReplaced": "The model {gone} is not there any more; {instead} is used instead.",
   "notice.steered": "Your prompt joined the turn that was running already.",
   "notice.goalPaused": "The goal is paused for your prompt.",
   "notice.left.large":

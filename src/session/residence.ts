@@ -35,6 +35,8 @@ export interface ResidenceHooks {
   settings(conversation: Conversation, patch: Obj): void;
   /** A session was made; `session` of its snapshot. */
   created(conversation: Conversation, session: Obj): void;
+  /** A model that is not there any more was replaced; the names of both. */
+  replaced(conversation: Conversation, gone: string, instead: string): void;
   /** The snapshot of a session that was there before. */
   resumed(conversation: Conversation, snapshot: Obj): void;
 }
@@ -165,7 +167,20 @@ export class Residence {
     } else this.hooks.resumed(conversation, snapshot);
     await this.subscribe(conversation);
     this.trust(conversation);
+    if (!fresh) await this.repairModel(conversation);
     return snapshot;
+  }
+
+  /** A session whose model is not there any more runs nothing: the first that is there takes its place, and is named. */
+  private async repairModel(conversation: Conversation): Promise<void> {
+    const { model, models } = conversation.settings;
+    const [first] = models;
+    if (model === undefined || first === undefined || chosenModel(conversation.settings)) return;
+    const selection = withLevel(conversation, first.ref);
+    const params = { sessionId: conversation.backendId, model: selection, persistAsWorkspaceLastUsed: false };
+    const answer = await this.deps.backend.call("session/setModel", params, ["persistAsWorkspaceLastUsed"]);
+    this.hooks.settings(conversation, { model: { current: selection }, ...settingsOf(answer) });
+    this.hooks.replaced(conversation, model.modelId, first.label);
   }
 
   private async createSession(conversation: Conversation): Promise<Obj> {
@@ -311,11 +326,7 @@ export class Residence {
 
   /** Sets a model with a level that it knows: one that declares levels refuses a choice without. */
   private async setModel(conversation: Conversation, model: ModelRef): Promise<void> {
-    const choice = conversation.settings.models.find(
-      (entry) => entry.ref.providerId === model.providerId && entry.ref.modelId === model.modelId,
-    );
-    const level = choice?.defaultLevel ?? choice?.levels[0];
-    const selection = level === undefined ? model : { ...model, options: { reasoningLevel: level } };
+    const selection = withLevel(conversation, model);
     const answer = await this.call(
       conversation,
       "session/setModel",
@@ -358,6 +369,13 @@ export class Residence {
       });
     }
   }
+}
+
+/** A model with a level that it knows. */
+function withLevel({ settings: { models } }: Conversation, model: ModelRef): Obj {
+  const choice = chosenModel({ model, models });
+  const level = choice?.defaultLevel ?? choice?.levels[0];
+  return { ...model, ...(level === undefined ? {} : { options: { reasoningLevel: level } }) };
 }
 
 /** A wish in the shape of a settings patch. */

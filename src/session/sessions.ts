@@ -88,6 +88,8 @@ export class Sessions {
         const backendId = text(session.sessionId);
         if (backendId !== undefined) this.titles.created(conversation, backendId, session.traceId);
       },
+      replaced: (conversation, gone, instead) =>
+        this.say(conversation, t("notice.modelReplaced", { gone, instead }, deps.language)),
       resumed: (conversation, snapshot) => {
         this.catchUp(conversation, snapshot.messages);
         this.titles.stored(conversation, obj(snapshot.session).title);
