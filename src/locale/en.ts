@@ -108,7 +108,9 @@ export const EN = {
   "problem.noJson": "it is not JSON",
   "problem.noFrames": "it holds no frames, or lines that are none",
 
-  "notice.waiting": "Waiting for the agent to finish what a background task left it to do.",
+  "notice.waiting.task": "Waiting for the agent to finish what a background task left it to do.",
+  "notice.waiting.compaction": "Waiting for the agent to make the conversation's context smaller.",
+  "notice.waiting.prompts": "Waiting for the prompts before this one.",
   "notice.silent":
     "The agent has said nothing and made no progress for ten minutes; the turn was ended. Send a prompt to go on.",
   "notice.steered": "Your prompt joined the turn that was running already.",

@@ -433,7 +433,9 @@ export class Sessions {
             { seconds: notice.ms / 1000, attempt: notice.attempt, attempts: notice.attempts },
             language,
           )
-        : t(`notice.${notice.kind}`, {}, language);
+        : notice.kind === "waiting"
+          ? t(`notice.waiting.${notice.behind}`, {}, language)
+          : t(`notice.${notice.kind}`, {}, language);
     this.say(conversation, words);
   }
 
