@@ -9,6 +9,7 @@ import { errors } from "../errors/index.ts";
 import type { Clock } from "../platform/clock.ts";
 import { isObj, list, num, type Obj, obj, text } from "../platform/json.ts";
 import type { AliasStore } from "../store/aliases.ts";
+import type { TasksIndex } from "../store/tasksIndex.ts";
 import { contextUsage, planUpdate } from "../translate/events.ts";
 import type { Update } from "../translate/updates.ts";
 import type { Conversation, Wish } from "./conversation.ts";
@@ -47,6 +48,7 @@ export interface CallOptions extends RequestOptions {
 export interface ResidenceDeps {
   readonly backend: Backend;
   readonly aliases: AliasStore;
+  readonly index: TasksIndex;
   /** The scaled clock of the rules. */
   readonly rules: Clock;
 }
@@ -212,7 +214,9 @@ export class Residence {
     } catch (error) {
       if (!isEvicted(error)) throw error;
       // A session that was never prompted is not stored: a fresh one stands behind the same placeholder.
-      if (conversation.prompted || conversation.id === backendId)
+      // Of what an earlier bridge did with it only the app's list tells.
+      const used = conversation.residency === 0 && (await this.deps.index.wasUsed(backendId));
+      if (conversation.prompted || conversation.id === backendId || used)
         throw errors.sessionUnknown(conversation.id);
       const { mode, model, thought } = conversation.settings;
       conversation.wanted = {

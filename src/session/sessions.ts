@@ -90,7 +90,7 @@ export class Sessions {
       },
       resumed: (conversation, snapshot) => {
         this.catchUp(conversation, snapshot.messages);
-        this.titles.stored(conversation, obj(snapshot.session).title);
+        this.titles.stored(conversation, obj(snapshot.session));
         const { backendId } = conversation;
         if (backendId !== undefined) void this.titles.resumed(conversation, backendId);
       },
@@ -450,22 +450,25 @@ export class Sessions {
     });
   }
 
-  /** The list is written a moment after the tool's result: it is read once more, and told where it differs. */
+  /**
+   * The list is written a moment after the tool's result: it is read once more, and told where it differs. A further
+   * result puts that off, since what is read before its list is written is the list before it.
+   */
   private rereadTodos(conversation: Conversation): void {
-    if (conversation.rereading) return;
-    conversation.rereading = this.deps.rules.after(TODO_REREAD_MS, () => {
-      conversation.rereading = undefined;
+    conversation.rereading?.cancel();
+    const rereading = this.deps.rules.after(TODO_REREAD_MS, () => {
       const { backendId } = conversation;
       if (backendId === undefined || !this.residence.holds(conversation)) return;
       this.deps.backend
         .call("session/read", { sessionId: backendId, messageLimit: 0 }, ["messageLimit"])
         .then((answer) => {
           const todos = todosOf(obj(answer));
-          if (todos.length === 0) return;
+          if (todos.length === 0 || conversation.rereading !== rereading) return;
           for (const change of planUpdate(conversation.translate, todos)) this.deliver(conversation, change);
         })
         .catch((error) => this.logFailure("session/read", error));
     });
+    conversation.rereading = rereading;
   }
 
   private logFailure(method: string, error: unknown): void {

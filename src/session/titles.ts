@@ -5,7 +5,7 @@
  */
 
 import type { Clock } from "../platform/clock.ts";
-import { text } from "../platform/json.ts";
+import { type Obj, text } from "../platform/json.ts";
 import type { TasksIndex } from "../store/tasksIndex.ts";
 import type { Conversation, PromptContent } from "./conversation.ts";
 import { TITLE_CHARS } from "./limits.ts";
@@ -36,10 +36,17 @@ export class Titles {
     });
   }
 
-  /** @param stored the title of a snapshot; empty where the backend has none. */
-  stored(conversation: Conversation, stored: unknown): void {
+  /**
+   * The title in a snapshot's `session`; empty where the backend has none. Its own first words are no better than ours
+   * here either.
+   */
+  stored(conversation: Conversation, { title: stored, titleSource: source }: Obj): void {
     const title = text(stored);
-    if (title !== undefined && !conversation.titlePinned) this.adopt(conversation, title);
+    if (title === undefined || conversation.titlePinned) return;
+    const made = source === "generated" || source === "custom";
+    if (!made && source !== undefined && conversation.title !== "") return;
+    conversation.titlePinned = source === "custom";
+    this.adopt(conversation, title);
   }
 
   /** A session of an earlier process: a person may have renamed it there, or in the app. */

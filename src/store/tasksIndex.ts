@@ -11,7 +11,7 @@ import type { Database } from "bun:sqlite";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type Clock, sleep } from "../platform/clock.ts";
-import { isObj, type Obj, obj, str } from "../platform/json.ts";
+import { isObj, type Obj, obj, str, text } from "../platform/json.ts";
 import type { Log } from "../platform/log.ts";
 
 export interface IndexRow {
@@ -104,6 +104,18 @@ export class TasksIndex {
       title = str(parsed(row.meta_json).title) || str(row.title) || undefined;
     });
     return title;
+  }
+
+  /** True where the list holds a title or words of a conversation: it was used, by whichever program. */
+  async wasUsed(taskId: string): Promise<boolean> {
+    let used = false;
+    await this.change("read", (database) => {
+      const row = obj(database.query("SELECT * FROM tasks WHERE task_id = ?").get(taskId));
+      used = [row.title, row.searchable_text, parsed(row.meta_json).title].some(
+        (each) => text(each) !== undefined,
+      );
+    });
+    return used;
   }
 
   /** Resolves when everything asked for so far is done or given up. */

@@ -15,9 +15,12 @@ export interface Played {
   readonly server: PlayedServer;
 }
 
-/** @param rules the clock of the rules; real time where none is given. */
-export async function startPlayed(rules?: Clock): Promise<Played> {
-  const test = testBridge(rules ? { rules } : {});
+/**
+ * @param rules the clock of the rules; real time where none is given.
+ * @param env variables for the configuration.
+ */
+export async function startPlayed(rules?: Clock, env: Record<string, string> = {}): Promise<Played> {
+  const test = testBridge({ env, ...(rules ? { rules } : {}) });
   const client = test.client();
   await client.initialize();
   await client.newSession("/warm");
