@@ -185,7 +185,7 @@ export const EN = {
   "about.login": "ZCode's own sign-in, in this terminal.",
   "about.doctor":
     "Looks for what keeps ZCode from working here, and names the mend. Exits with 1 when there is something.",
-  "command.quota": "how much of your plans is used",
+  "command.quota": "How much of your plans is used",
   "about.quota": "How much of each plan is used: a bar for each window, and when it starts anew.",
   "flag.quota.provider": "one provider alone",
   "flag.quota.json": "the numbers of all providers as one JSON object",
