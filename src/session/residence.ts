@@ -13,7 +13,7 @@ import type { TasksIndex } from "../store/tasksIndex.ts";
 import { contextUsage, planUpdate } from "../translate/events.ts";
 import type { Update } from "../translate/updates.ts";
 import type { Conversation, Wish } from "./conversation.ts";
-import { BRING_UP_TRIES, RESIDENT_TRUST_MS } from "./limits.ts";
+import { BRING_UP_TRIES, RESIDENT_TRUST_MS, SET_ASIDE_DEATHS } from "./limits.ts";
 import type { Registry } from "./registry.ts";
 import { chosenModel, type ModelRef } from "./settings.ts";
 
@@ -130,6 +130,8 @@ export class Residence {
   }
 
   private async bringUp(conversation: Conversation): Promise<Obj> {
+    // Whatever needs its session, it is not the next process that dies of it.
+    if (conversation.deaths >= SET_ASIDE_DEATHS) throw errors.sessionSetAside(conversation.id);
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.bringUpOnce(conversation);

@@ -20,7 +20,7 @@ import type { Update } from "../translate/updates.ts";
 import { isRunning, type Notice, type Outcome } from "../turn/machine.ts";
 import { Conversation, type PromptContent, type Wish } from "./conversation.ts";
 import { Intake } from "./intake.ts";
-import { LIST_LIMIT, RECORD_MS, SET_ASIDE_DEATHS, TODO_REREAD_MS } from "./limits.ts";
+import { LIST_LIMIT, RECORD_CANCELLED_MS, RECORD_MS, SET_ASIDE_DEATHS, TODO_REREAD_MS } from "./limits.ts";
 import { Registry } from "./registry.ts";
 import { Residence, todosOf, wishedSettings } from "./residence.ts";
 import { chosenModel, foldSettings, type Settings } from "./settings.ts";
@@ -192,13 +192,14 @@ export class Sessions {
   /**
    * Resolves when a later bridge would find the way from the conversation's id to its session, or after a moment: an
    * answer is not held up for longer by a disk.
+   * @param cancelled a person wants it to end now, and is owed the answer at once.
    */
-  async recorded(conversation: Conversation): Promise<void> {
+  async recorded(conversation: Conversation, cancelled: boolean): Promise<void> {
     const { recording } = conversation;
     if (!recording) return;
     let timer: Timer | undefined;
     const late = new Promise<void>((resolve) => {
-      timer = this.deps.clock.after(RECORD_MS, resolve);
+      timer = this.deps.clock.after(cancelled ? RECORD_CANCELLED_MS : RECORD_MS, resolve);
     });
     await Promise.race([recording, late]);
     timer?.cancel();

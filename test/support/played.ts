@@ -44,8 +44,10 @@ export const sessionEvent = (
 ): Json => ({ method: "session/event", params: { sessionId, seq, turnId, type, payload } });
 
 /** `s1` is resident and its turn `t` runs; `answer` is the prompt's. */
-export async function startRunning(): Promise<Played & { id: string; answer: Promise<Json | Error> }> {
-  const played = await startPlayed();
+export async function startRunning(
+  env: Record<string, string> = {},
+): Promise<Played & { id: string; answer: Promise<Json | Error> }> {
+  const played = await startPlayed(undefined, env);
   const { client, server } = played;
   const id = await client.newSession("/one");
   const answer = client.prompt(id, "hi").catch((error: unknown) => error as Error);
