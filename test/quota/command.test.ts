@@ -182,6 +182,9 @@ describe("asking once", () => {
     await quota(["ollama"]);
     await quota(["ollama"], { OLLAMA_API_KEY: "another" });
     expect(asked()[2]).toBe(2);
+    // Who knows another key of one provider asks for the same account of the others.
+    await quota(["glm"], { OLLAMA_API_KEY: "another", OPENCODE_GO_WORKSPACE_ID: "" });
+    expect(asked()[0]).toBe(1);
     // As if it had been written so long ago.
     const age = (name: string, ms: number) => {
       const entry = JSON.parse(readFileSync(stateFile(name), "utf8")) as { at: number };
