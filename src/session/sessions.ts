@@ -106,6 +106,7 @@ export class Sessions {
         conversation.translate.shown.prompted(prompt.content);
         this.titles.sent(conversation, prompt);
       },
+      taken: (conversation, prompt) => this.titles.taken(conversation, prompt),
       idle: (conversation) => this.idle(conversation),
       mayRestart: () => this.mayRestart(),
       notice: (conversation, notice) => this.notice(conversation, notice),

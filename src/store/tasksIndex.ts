@@ -31,10 +31,15 @@ const BUSY_MS: readonly number[] = [20, 50, 100, 200, 400, 800];
 /** Search text is the person's words; more than this is not looked through by anybody. */
 const SEARCH_CHARS = 8_000;
 
+/** What stands in `meta_json` of a row that a bridge adds, and what may. */
+const META_NAMES =
+  "createdAt,mode,provider,status,target,taskId,title,titleOverridden,updatedAt,workspacePath";
+const META_OPTIONAL: ReadonlySet<string> = new Set(["traceId", "model"]);
+
 export class TasksIndex {
   readonly path: string;
   private queue: Promise<void> = Promise.resolve();
-  /** Rows that this process added: automatic writes go to these alone. */
+  /** Rows that a bridge added, with their search text: automatic writes go to these alone. */
   private readonly own = new Map<string, string>();
 
   /** @param zcodeHome the directory that holds `v2`. */
@@ -58,6 +63,20 @@ export class TasksIndex {
         .query(`INSERT OR IGNORE INTO tasks (${names}) VALUES (${marks})`)
         .run(...values.map(([, value]) => value));
       this.own.set(row.taskId, "");
+    });
+  }
+
+  /**
+   * A conversation that an earlier bridge made: its row is one of ours where it still is what a bridge adds, and not
+   * what the app has put in its place.
+   */
+  adopt(taskId: string): Promise<void> {
+    return this.change("read", (database) => {
+      const row = obj(database.query("SELECT * FROM tasks WHERE task_id = ?").get(taskId));
+      const meta = parsed(row.meta_json);
+      const names = Object.keys(meta).filter((name) => !META_OPTIONAL.has(name));
+      if (meta.taskId === taskId && names.toSorted().join() === META_NAMES)
+        this.own.set(taskId, str(row.searchable_text) ?? "");
     });
   }
 

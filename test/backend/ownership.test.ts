@@ -9,6 +9,7 @@ import type { Json, PlainClient, RemoteError } from "../support/plainClient.ts";
 import {
   sessionEvent as event,
   serveSubscribe,
+  settle,
   startPlayed as start,
   startRunning,
 } from "../support/played.ts";
@@ -289,6 +290,42 @@ test("B21 B13 a session of an earlier bridge that is unknown was used where the 
     unused: known("s4"),
   });
 });
+
+test("B21 B13 R8 a prompt that the backend never took is told to the client, and leaves no sign of use in the app's list", async () => {
+  const home = tempDir("bridge");
+  mkdirSync(join(home, ".zcode", "v2"), { recursive: true });
+  const path = join(home, ".zcode", "v2", "tasks-index.sqlite");
+  const database = new Database(path, { create: true });
+  database.run(
+    "CREATE TABLE tasks (workspace_key TEXT, task_id TEXT, title TEXT, meta_json TEXT, searchable_text TEXT, updated_at INTEGER)",
+  );
+  const row = () => database.query("SELECT title, searchable_text FROM tasks").get();
+  const { test, client, server } = await start(undefined, { HOME: home });
+  const id = await client.newSession("/one");
+  const lost = client.prompt(id, "words").catch((error: unknown) => error);
+  await serveCreate(server, "s1");
+  await server.take((frame) => frame.method === "session/send");
+  await client.update((update) => update.title === "words");
+  server.die(1);
+  expect(await lost).toBeInstanceOf(Error);
+  const again = client.prompt(id, "other").catch((error: unknown) => error);
+  const next = await test.server(1);
+  const probe = await next.take((frame) => frame.method === "runtime/capabilities");
+  next.push({ id: probe.id, result: {} });
+  const resume = await next.take((frame) => frame.method === "session/resume");
+  // What was asked of the list so far is done.
+  await Bun.sleep(200);
+  expect(row()).toEqual({ title: "", searchable_text: "" });
+  next.push({ id: resume.id, result: { session: { sessionId: "s1" }, runtime: { eventSeq: 0 } } });
+  await serveSubscribe(next);
+  const send = await next.take((frame) => frame.method === "session/send");
+  next.push({ id: send.id, result: { accepted: true } });
+  await settle();
+  await test.bridge.close();
+  await again;
+  expect(row()).toEqual({ title: "words", searchable_text: "other" });
+  database.close();
+}, 15_000);
 
 test("B18 MCP servers of all three transports go along with a create, and again with a resume", async () => {
   const { test, client, server } = await start();
