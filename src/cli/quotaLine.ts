@@ -2,7 +2,7 @@
 
 import { systemClock } from "../platform/clock.ts";
 import { resolvePaths } from "../platform/paths.ts";
-import { accountStamp, accountsStamp, readKept, wasRefreshed } from "../quota/kept.ts";
+import { accountStamp, accountsStamp, readLastGood, wasRefreshed } from "../quota/kept.ts";
 import { LINE_AGE_MS } from "../quota/limits.ts";
 import { usageLine } from "../quota/line.ts";
 import type { Report } from "../quota/reader.ts";
@@ -39,7 +39,7 @@ export async function line(asked: Wanted): Promise<number> {
   const now = systemClock().now();
   const kept = Object.fromEntries(
     asked.names.flatMap((name) => {
-      const dated = readKept(paths.stateDir, name, accountStamp(name, files));
+      const dated = readLastGood(paths.stateDir, name, accountStamp(name, files));
       return dated && now - dated.at < LINE_AGE_MS ? [[name, dated]] : [];
     }),
   ) as Partial<Report>;

@@ -69,6 +69,32 @@ export function readKept<Name extends ProviderName>(
   return { at, answer: { section, ...(reason ? { reason } : {}) } };
 }
 
+/** Failures that may pass: the numbers before one are still worth something. */
+export const PASSING: ReadonlySet<string> = new Set(["unavailable", "rate_limited"]);
+
+/**
+ * The last numbers that were kept for this account, also from before a failure that may pass; any other answer as it is.
+ */
+export function readLastGood<Name extends ProviderName>(
+  dir: string,
+  name: Name,
+  of: string,
+): Dated<Name> | undefined {
+  const kept = readKept(dir, name, of);
+  if (!kept || !PASSING.has(kept.answer.section.kind)) return kept;
+  const good = obj(keptFile(dir, name)?.good);
+  const at = num(good.at);
+  if (at === undefined || !isSection(name, good.section)) return kept;
+  return { at, answer: { section: good.section as unknown as Answer<Name>["section"] } };
+}
+
+/** What a file keeps of the numbers before a failure, for `readLastGood`. */
+export function goodBefore(before: Obj | undefined, of: string, answer: Answer): Obj | undefined {
+  if (!before || before.of !== of || !PASSING.has(answer.section.kind)) return undefined;
+  const good = obj(before.section).kind === "success" ? before : obj(before.good);
+  return good.section === undefined ? undefined : { at: good.at, section: good.section };
+}
+
 const FAILURES: Readonly<Record<ProviderName, readonly string[]>> = {
   glm: ["auth_error", "rate_limited", "unavailable"],
   opencode: ["not_configured", "auth_error", "unavailable"],

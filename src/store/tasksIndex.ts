@@ -159,11 +159,7 @@ export class TasksIndex {
     for (const row of rows) {
       if (!chosen && row.title_overridden === 1) continue;
       // The app shows the title of `meta_json` before that of the column, so it goes into both.
-      const meta = JSON.stringify({
-        ...parsed(row.meta_json),
-        title,
-        ...(chosen ? { titleOverridden: true } : {}),
-      });
+      const meta = JSON.stringify({ ...parsed(row.meta_json), title });
       const sets = ["title = ?", "meta_json = ?", ...(chosen && overridden ? ["title_overridden = 1"] : [])];
       database
         .query(`UPDATE tasks SET ${sets.join(", ")} WHERE task_id = ? AND workspace_key = ?`)

@@ -337,6 +337,19 @@ describe("the line", () => {
       readFileSync(stateFile("glm"), "utf8").includes('"usedPercent":50'),
     );
     expect((await quota(["--line"])).out).toBe("5h 50%\n");
+    // A provider that cannot be read for a while is not taken for another one, nor for nothing.
+    for (const status of [502, 429]) {
+      const before = JSON.parse(readFileSync(stateFile("glm"), "utf8")) as { at: number };
+      writeFileSync(stateFile("glm"), JSON.stringify({ ...before, at: before.at - 60_000 }));
+      providers.glm.answer = () => new Response("", { status });
+      expect((await quota(["glm"])).code).toBe(1);
+      expect((await quota(["--line"])).out).toBe("5h 50%\n");
+    }
+    const old = JSON.parse(readFileSync(stateFile("glm"), "utf8")) as { at: number };
+    writeFileSync(stateFile("glm"), JSON.stringify({ ...old, at: old.at - 60_000 }));
+    providers.glm.answer = () => new Response("", { status: 401 });
+    expect((await quota(["glm"])).code).toBe(1);
+    expect((await quota(["glm", "--line"])).out).toBe("");
     await until(
       "nobody is behind any more",
       15_000,
