@@ -153,7 +153,9 @@ export class Player {
     if (!existsSync(this.test.home)) return;
     const path = join(this.test.home, ".zcode", "v2", "acp-lazy-sessions.json");
     const deadline = Date.now() + 5_000;
-    while (!existsSync(path) || !readFileSync(path, "utf8").includes(sessionId)) {
+    // The file is in its place a moment before the write is over, and with it the lock.
+    const written = () => existsSync(path) && readFileSync(path, "utf8").includes(sessionId);
+    while (!written() || existsSync(`${path}.lock`)) {
       if (Date.now() > deadline) throw new Error("the session was not written down");
       await Bun.sleep(1);
     }
