@@ -355,7 +355,8 @@ class Surface {
     for (const { name, why } of left)
       this.deps.sessions.say(conversation, t(`notice.left.${why}`, { name }, this.deps.language));
     const ended = await outcome;
-    if (conversation.recording) await this.deps.sessions.recorded(conversation);
+    const cancelled = ended.kind === "ended" && ended.stopReason === "cancelled";
+    if (conversation.recording) await this.deps.sessions.recorded(conversation, cancelled);
     switch (ended.kind) {
       case "ended": {
         const { usage } = ended;

@@ -71,12 +71,7 @@ export default defineCommand({
 function providerOf(word: string): ProviderName {
   const name = providerNamed(word);
   if (name) return name;
-  throw errors.badFlagValue(
-    NAME,
-    "glm|go|ollama",
-    word,
-    phrase("expects.oneOf", { list: "glm, go, ollama" }),
-  );
+  throw errors.badFlagValue(NAME, NAME, word, phrase("expects.oneOf", { list: "glm, go, ollama" }));
 }
 
 /** @throws ProductError where it is no number within the bounds. */

@@ -2,7 +2,7 @@
 
 import { systemClock } from "../platform/clock.ts";
 import { resolvePaths } from "../platform/paths.ts";
-import { accountStamp, readKept, wasRefreshed } from "../quota/kept.ts";
+import { accountStamp, accountsStamp, readLastGood, wasRefreshed } from "../quota/kept.ts";
 import { LINE_AGE_MS } from "../quota/limits.ts";
 import { usageLine } from "../quota/line.ts";
 import type { Report } from "../quota/reader.ts";
@@ -35,18 +35,17 @@ export async function runLine(argv: readonly string[]): Promise<void> {
 /** What was known last, at once; what is known now is asked for by a process that nobody waits for. */
 export async function line(asked: Wanted): Promise<number> {
   const paths = resolvePaths(process.env, process.platform);
-  const of = accountStamp({ env: process.env, ...paths });
-
+  const files = { env: process.env, ...paths };
   const now = systemClock().now();
   const kept = Object.fromEntries(
     asked.names.flatMap((name) => {
-      const dated = readKept(paths.stateDir, name, of);
+      const dated = readLastGood(paths.stateDir, name, accountStamp(name, files));
       return dated && now - dated.at < LINE_AGE_MS ? [[name, dated]] : [];
     }),
   ) as Partial<Report>;
   const text = usageLine(asked.names, kept);
   if (text !== undefined) await Bun.stdout.write(`${text}\n`);
-  if (!wasRefreshed(paths.stateDir, of, now)) {
+  if (!wasRefreshed(paths.stateDir, accountsStamp(files), now)) {
     const { programWords } = await import("./program.ts");
     Bun.spawn([...programWords(), "quota", REFRESH], {
       stdio: ["ignore", "ignore", "ignore"],

@@ -108,7 +108,9 @@ export const EN = {
   "problem.noJson": "it is not JSON",
   "problem.noFrames": "it holds no frames, or lines that are none",
 
-  "notice.waiting": "Waiting for the agent to finish what a background task left it to do.",
+  "notice.waiting.task": "Waiting for the agent to finish what a background task left it to do.",
+  "notice.waiting.compaction": "Waiting for the agent to make the conversation's context smaller.",
+  "notice.waiting.prompts": "Waiting for the prompts before this one.",
   "notice.silent":
     "The agent has said nothing and made no progress for ten minutes; the turn was ended. Send a prompt to go on.",
   "notice.modelReplaced": "The model {gone} is not there any more; {instead} is used instead.",
@@ -184,7 +186,7 @@ export const EN = {
   "about.login": "ZCode's own sign-in, in this terminal.",
   "about.doctor":
     "Looks for what keeps ZCode from working here, and names the mend. Exits with 1 when there is something.",
-  "command.quota": "how much of your plans is used",
+  "command.quota": "How much of your plans is used",
   "about.quota": "How much of each plan is used: a bar for each window, and when it starts anew.",
   "flag.quota.provider": "one provider alone",
   "flag.quota.json": "the numbers of all providers as one JSON object",

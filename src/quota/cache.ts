@@ -14,6 +14,7 @@ import { errorName, type Log } from "../platform/log.ts";
 import {
   type Dated,
   type Freshness,
+  goodBefore,
   isFresh,
   keptFile,
   keptPath,
@@ -85,7 +86,8 @@ export class QuotaCache {
     const before = keptFile(this.dir, name);
     // A newer release's file is its own.
     if ((num(before?.v) ?? 0) > VERSION) return;
-    const entry = { ...before, v: VERSION, at, of, section: answer.section, reason: answer.reason };
+    const good = goodBefore(before, of, answer);
+    const entry = { ...before, v: VERSION, at, of, section: answer.section, reason: answer.reason, good };
     await writeAtomic(this.path(name), `${JSON.stringify(entry)}\n`, 0o600);
   }
 

@@ -61,7 +61,7 @@ export async function askOpencode(web: Web, source: OpencodeSource): Promise<Ans
  * @param now epoch ms at which the page was read: it counts down from there.
  * @throws AskError where the page cannot be understood.
  */
-export function readOpencode(reply: Reply, now: number): Answer<"opencode"> {
+function readOpencode(reply: Reply, now: number): Answer<"opencode"> {
   if (reply.status === 401 || reply.status === 403) {
     return {
       section: { kind: "auth_error" },

@@ -21,8 +21,9 @@ export interface PromptContent {
 export interface PendingPrompt {
   readonly prompt: PromptContent;
   readonly settle: (outcome: Outcome) => void;
-  /** It was on its way once; later tries are the same prompt. */
+  /** It was on its way, and was taken, once; later tries are the same prompt. */
   sent: boolean;
+  taken: boolean;
 }
 
 /** Settings that a person chose. */

@@ -9,10 +9,11 @@ import { errors } from "../errors/index.ts";
 import type { Clock } from "../platform/clock.ts";
 import { isObj, list, num, type Obj, obj, text } from "../platform/json.ts";
 import type { AliasStore } from "../store/aliases.ts";
+import type { TasksIndex } from "../store/tasksIndex.ts";
 import { contextUsage, planUpdate } from "../translate/events.ts";
 import type { Update } from "../translate/updates.ts";
 import type { Conversation, Wish } from "./conversation.ts";
-import { BRING_UP_TRIES, RESIDENT_TRUST_MS } from "./limits.ts";
+import { BRING_UP_TRIES, RESIDENT_TRUST_MS, SET_ASIDE_DEATHS } from "./limits.ts";
 import type { Registry } from "./registry.ts";
 import { chosenModel, type ModelRef } from "./settings.ts";
 
@@ -49,6 +50,7 @@ export interface CallOptions extends RequestOptions {
 export interface ResidenceDeps {
   readonly backend: Backend;
   readonly aliases: AliasStore;
+  readonly index: TasksIndex;
   /** The scaled clock of the rules. */
   readonly rules: Clock;
 }
@@ -130,6 +132,8 @@ export class Residence {
   }
 
   private async bringUp(conversation: Conversation): Promise<Obj> {
+    // Whatever needs its session, it is not the next process that dies of it.
+    if (conversation.deaths >= SET_ASIDE_DEATHS) throw errors.sessionSetAside(conversation.id);
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.bringUpOnce(conversation);
@@ -227,7 +231,9 @@ export class Residence {
     } catch (error) {
       if (!isEvicted(error)) throw error;
       // A session that was never prompted is not stored: a fresh one stands behind the same placeholder.
-      if (conversation.prompted || conversation.id === backendId)
+      // Of what an earlier bridge did with it only the app's list tells.
+      const used = conversation.residency === 0 && (await this.deps.index.wasUsed(backendId));
+      if (conversation.prompted || conversation.id === backendId || used)
         throw errors.sessionUnknown(conversation.id);
       const { mode, model, thought } = conversation.settings;
       conversation.wanted = {

@@ -45,6 +45,8 @@ interface Active {
   readonly freed: "done" | "failed" | undefined;
   /** Its next try waits for its time, or for the lock. */
   readonly retry: "waits" | "due" | undefined;
+  /** Its send was refused as busy, and none is on its way until the next try. */
+  readonly paused: boolean;
 }
 
 export interface TurnState {
@@ -55,8 +57,10 @@ export interface TurnState {
   /** The turn that the backend runs now, whoever asked for it. */
   readonly turn: Turn | undefined;
   readonly lockHeld: boolean;
-  /** The running turn is to be stopped; `sent` once the backend was told. */
-  readonly stopping: { readonly sent: boolean; readonly inputId: string | undefined } | undefined;
+  /** The running turn is to be stopped; `sent` once the backend was told, `silent` where it was given up. */
+  readonly stopping:
+    | { readonly sent: boolean; readonly inputId: string | undefined; readonly silent: boolean }
+    | undefined;
   /** A compaction: wanted by this bridge, or seen to hold the lock. Prompts wait for it. */
   readonly compacting: "asked" | "runs" | undefined;
   /** Turns whose end has been seen: a second end settles nothing. */
@@ -178,6 +182,7 @@ class Step {
         attempt: 0,
         freed: undefined,
         retry: undefined,
+        paused: false,
       },
     });
     this.effects.push({ type: "send", key, inputId, attempt: 0 });
@@ -188,12 +193,14 @@ class Step {
       this.settle(key, { kind: "queue-full" });
       return;
     }
-    const first = this.state.waiting.length === 0;
-    this.set({ waiting: [...this.state.waiting, key] });
-    if (this.state.turn?.notification || this.state.compacting) {
-      if (first) this.tell({ kind: "waiting" });
+    const { turn, compacting, waiting } = this.state;
+    this.set({ waiting: [...waiting, key] });
+    if (turn?.notification || compacting) {
+      if (waiting.length === 0) this.tell({ kind: "waiting", behind: compacting ? "compaction" : "task" });
       return;
     }
+    // The first one runs as soon as the running turn is stopped; whatever is behind it waits for a whole turn.
+    if (waiting.length === 1) this.tell({ kind: "waiting", behind: "prompts" });
     this.preempt();
   }
 
@@ -207,7 +214,7 @@ class Step {
       this.clear("busy");
       this.clear("retry");
       // Between two tries nothing of it runs.
-      if (!active.retry) this.beginStop(active.inputId);
+      if (!active.retry && !active.paused) this.beginStop(active.inputId);
     } else if (turn && !turn.notification && !compacting) {
       if (turn.goal) this.tell({ kind: "goalPaused" });
       this.beginStop(turn.inputId);
@@ -215,7 +222,7 @@ class Step {
   }
 
   private beginStop(inputId: string | undefined): void {
-    this.set({ stopping: { sent: false, inputId } });
+    this.set({ stopping: { sent: false, inputId, silent: false } });
     this.effects.push({ type: "abandon" });
     this.effects.push({ type: "timer", name: "stop", ms: STOP_ESCALATION_MS });
     this.sendStop();
@@ -224,7 +231,8 @@ class Step {
   /** A stop before the turn holds the lock is ignored by the backend, so it is kept until it can be heard. */
   private sendStop(): void {
     const { stopping, lockHeld, turn, compacting } = this.state;
-    if (!stopping || stopping.sent || !lockHeld || turn?.notification || compacting) return;
+    if (!stopping || stopping.sent || compacting) return;
+    if (turn?.notification ? !stopping.silent : !lockHeld) return;
     this.set({ stopping: { ...stopping, sent: true } });
     this.effects.push({ type: "timer", name: "stop", ms: STOP_ESCALATION_MS });
     this.effects.push({ type: "stop", foregroundExecutionId: turn?.foregroundExecutionId });
@@ -238,20 +246,24 @@ class Step {
       if (stopping?.inputId === this.inputId(key) && (!turn || turn.compaction)) this.stopped();
       return;
     }
-    if (busy && this.state.compacting) {
+    const { turn, compacting } = this.state;
+    // A turn that began while it was on its way, a goal's, is in the way of any arriving prompt, and stopped by it.
+    const met = turn !== undefined && !turn.notification && active.turnId === undefined;
+    if (busy && (compacting || met)) {
       this.set({ active: undefined, waiting: [key, ...this.state.waiting] });
+      if (!compacting) this.preempt();
       return;
     }
     if (busy) {
-      const budget = this.state.turn?.notification ? BUSY_NOTIFICATION_BUDGET_MS : BUSY_BUDGET_MS;
+      const budget = turn?.notification ? BUSY_NOTIFICATION_BUDGET_MS : BUSY_BUDGET_MS;
       if (active.busyFor < budget) {
-        this.set({ active: { ...active, busyFor: active.busyFor + BUSY_RETRY_MS } });
+        this.set({ active: { ...active, busyFor: active.busyFor + BUSY_RETRY_MS, paused: true } });
         this.effects.push({ type: "timer", name: "busy", ms: BUSY_RETRY_MS });
         return;
       }
     }
     this.settle(key, { kind: "lost", error });
-    this.set({ active: undefined, lockHeld: this.state.compacting !== undefined });
+    this.set({ active: undefined, lockHeld: compacting !== undefined });
   }
 
   private started(turn: TurnStarted): void {
@@ -311,6 +323,8 @@ class Step {
     if (isRunningTurn && turn.notification) {
       // A notification turn frees its lock with its end and says nothing more.
       this.set({ lockHeld: this.state.compacting !== undefined });
+      // What was spent on waiting for it is not taken from the shorter time without it.
+      if (this.state.active) this.set({ active: { ...this.state.active, busyFor: 0 } });
       // It may have come between a stopped turn's end and the sign that its lock is free.
       if (stopping) this.effects.push({ type: "timer", name: "quiet", ms: QUIET_LOCK_MS });
       return;
@@ -385,18 +399,20 @@ class Step {
   }
 
   private timer(name: TimerName): void {
-    const { active, stopping } = this.state;
+    const { active, stopping, turn } = this.state;
     if (name === "busy") {
       if (active && !active.accepted) {
         const { key, inputId, attempt } = active;
+        this.set({ active: { ...active, paused: false } });
         this.effects.push({ type: "send", key, inputId, attempt });
       }
     } else if (name === "retry") {
       if (active?.retry) this.set({ active: { ...active, retry: "due" } });
     } else if (name === "quiet") {
       this.lockFree(false);
-    } else if (stopping) {
-      this.effects.push({ type: "reset", turnId: this.state.turn?.turnId });
+    } else if (stopping && (!turn?.notification || stopping.silent)) {
+      // Behind a notification turn a stop waits for its end: closing the session would end that as well.
+      this.effects.push({ type: "reset", turnId: turn?.turnId });
       this.set({ turn: undefined, lockHeld: false, compacting: undefined });
       this.stopped();
     }
@@ -404,13 +420,18 @@ class Step {
 
   private silent(): void {
     const { active, turn, stopping } = this.state;
-    if (stopping || (!active && !turn)) return;
+    if ((stopping && (stopping.silent || !turn?.notification)) || (!active && !turn)) return;
     if (active) {
       this.tell({ kind: "silent" });
       this.settle(active.key, { kind: "ended", stopReason: "end_turn", usage: undefined });
       this.set({ active: undefined });
     }
-    this.beginStop(active?.inputId ?? turn?.inputId);
+    if (!stopping) this.beginStop(active?.inputId ?? turn?.inputId);
+    if (turn?.notification && this.state.stopping) {
+      this.set({ stopping: { ...this.state.stopping, silent: true } });
+      this.effects.push({ type: "timer", name: "stop", ms: STOP_ESCALATION_MS });
+      this.sendStop();
+    }
   }
 
   private lost(error: Error): void {

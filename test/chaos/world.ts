@@ -432,8 +432,16 @@ export class World {
   /** An error that a backend's end explains. */
   private mayFail(sent: Sent, name: string): boolean {
     if (sent.touched && LOST.has(name)) return true;
+    if (name !== UNKNOWN) return false;
+    const conversation = this.byId.get(sent.session);
     // What came behind a load that failed, or that a close overtook, finds nothing.
-    return name === UNKNOWN && (sent.overtaken || this.byId.get(sent.session)?.open === false);
+    if (sent.overtaken || conversation?.open === false) return true;
+    // One whose only prompts were taken and cut off is gone, where the backend died before it was stored.
+    return (
+      OPENING.has(sent.method) &&
+      conversation?.endedWellAt === undefined &&
+      (conversation?.prompts.length ?? 0) > 0
+    );
   }
 
   /**
