@@ -12,12 +12,14 @@ import {
   BUSY_NOTIFICATION_BUDGET_MS,
   BUSY_RETRY_MS,
   FREED_EARLY_MS,
+  FROZEN_MS,
   MAX_WAITING,
   QUIET_LOCK_MS,
   REMEMBERED_ENDS,
   RETRY_MS,
   STOP_ESCALATION_MS,
 } from "./limits.ts";
+import { cancelled, outcomeOf } from "./outcome.ts";
 import type { Effect, Input, Notice, Outcome, TimerName, TurnEnd, TurnStarted } from "./types.ts";
 
 export type * from "./types.ts";
@@ -39,6 +41,8 @@ interface Active {
   readonly turnId: string | undefined;
   /** Milliseconds of busy answers so far. */
   readonly busyFor: number;
+  /** The last answer was busy, and its next send waits for its time: nothing of it is under way. */
+  readonly busy: boolean;
   /** Turns of it that failed for a passing reason. */
   readonly attempt: number;
   /** A sign that its lock is free came before the answer to its send. */
@@ -56,7 +60,14 @@ export interface TurnState {
   readonly turn: Turn | undefined;
   readonly lockHeld: boolean;
   /** The running turn is to be stopped; `sent` once the backend was told. */
-  readonly stopping: { readonly sent: boolean; readonly inputId: string | undefined } | undefined;
+  readonly stopping:
+    | {
+        readonly sent: boolean;
+        readonly inputId: string | undefined;
+        /** The turn has been silent for too long: not even a notification turn is waited for. */
+        readonly givenUp?: boolean;
+      }
+    | undefined;
   /** A compaction: wanted by this bridge, or seen to hold the lock. Prompts wait for it. */
   readonly compacting: "asked" | "runs" | undefined;
   /** Turns whose end has been seen: a second end settles nothing. */
@@ -138,6 +149,9 @@ class Step {
       case "lockTaken":
         this.set({ lockHeld: true, ...(input.compaction ? { compacting: "runs" } : {}) });
         this.clear("quiet");
+        // Taken for nothing of ours: what holds it may have gone without a word, and prompts wait for it.
+        if (!this.state.active && !this.state.turn)
+          this.effects.push({ type: "timer", name: "lock", ms: FROZEN_MS });
         return this.sendStop();
       case "lockFree":
         return this.lockFree(input.failed);
@@ -147,6 +161,8 @@ class Step {
         return this.timer(input.name);
       case "silent":
         return this.silent();
+      case "gone":
+        return this.gone();
       case "lost":
         return this.lost(input.error);
     }
@@ -175,6 +191,7 @@ class Step {
         accepted: false,
         turnId: undefined,
         busyFor: 0,
+        busy: false,
         attempt: 0,
         freed: undefined,
         retry: undefined,
@@ -207,15 +224,15 @@ class Step {
       this.clear("busy");
       this.clear("retry");
       // Between two tries nothing of it runs.
-      if (!active.retry) this.beginStop(active.inputId);
+      if (!active.retry && !active.busy) this.beginStop(active.inputId);
     } else if (turn && !turn.notification && !compacting) {
       if (turn.goal) this.tell({ kind: "goalPaused" });
       this.beginStop(turn.inputId);
     }
   }
 
-  private beginStop(inputId: string | undefined): void {
-    this.set({ stopping: { sent: false, inputId } });
+  private beginStop(inputId: string | undefined, givenUp = false): void {
+    this.set({ stopping: { sent: false, inputId, givenUp } });
     this.effects.push({ type: "abandon" });
     this.effects.push({ type: "timer", name: "stop", ms: STOP_ESCALATION_MS });
     this.sendStop();
@@ -235,7 +252,8 @@ class Step {
     if (active?.key !== key) {
       // Cancelled on its way and never taken: there is nothing to stop.
       const { turn } = this.state;
-      if (stopping?.inputId === this.inputId(key) && (!turn || turn.compaction)) this.stopped();
+      const itsOwn = turn && !turn.compaction && !turn.notification;
+      if (stopping?.inputId === this.inputId(key) && !itsOwn) this.stopped();
       return;
     }
     if (busy && this.state.compacting) {
@@ -245,7 +263,7 @@ class Step {
     if (busy) {
       const budget = this.state.turn?.notification ? BUSY_NOTIFICATION_BUDGET_MS : BUSY_BUDGET_MS;
       if (active.busyFor < budget) {
-        this.set({ active: { ...active, busyFor: active.busyFor + BUSY_RETRY_MS } });
+        this.set({ active: { ...active, busyFor: active.busyFor + BUSY_RETRY_MS, busy: true } });
         this.effects.push({ type: "timer", name: "busy", ms: BUSY_RETRY_MS });
         return;
       }
@@ -389,12 +407,18 @@ class Step {
     if (name === "busy") {
       if (active && !active.accepted) {
         const { key, inputId, attempt } = active;
+        this.set({ active: { ...active, busy: false } });
         this.effects.push({ type: "send", key, inputId, attempt });
       }
     } else if (name === "retry") {
       if (active?.retry) this.set({ active: { ...active, retry: "due" } });
     } else if (name === "quiet") {
       this.lockFree(false);
+    } else if (name === "lock") {
+      if (this.state.lockHeld && !this.state.turn && !active && !stopping) this.lockFree(false);
+    } else if (stopping && this.state.turn?.notification && !stopping.givenUp) {
+      // What is to be stopped comes behind it, and closing the session would end it.
+      this.effects.push({ type: "timer", name: "stop", ms: STOP_ESCALATION_MS });
     } else if (stopping) {
       this.effects.push({ type: "reset", turnId: this.state.turn?.turnId });
       this.set({ turn: undefined, lockHeld: false, compacting: undefined });
@@ -404,13 +428,30 @@ class Step {
 
   private silent(): void {
     const { active, turn, stopping } = this.state;
+    if (stopping) this.set({ stopping: { ...stopping, givenUp: true } });
     if (stopping || (!active && !turn)) return;
     if (active) {
       this.tell({ kind: "silent" });
       this.settle(active.key, { kind: "ended", stopReason: "end_turn", usage: undefined });
       this.set({ active: undefined });
     }
-    this.beginStop(active?.inputId ?? turn?.inputId);
+    this.beginStop(active?.inputId ?? turn?.inputId, true);
+  }
+
+  /** A session that was dropped runs nothing: the turn that was taken to run has ended without a word. */
+  private gone(): void {
+    const { active, turn, compacting } = this.state;
+    const ran = active?.accepted || active?.turnId !== undefined;
+    if (!turn && !ran) return;
+    this.clear("quiet");
+    this.seenEnd(turn?.turnId);
+    // A compaction that was asked for is on its way to the session that is back.
+    const asked = compacting === "asked" ? compacting : undefined;
+    this.set({ turn: undefined, lockHeld: asked !== undefined, compacting: asked });
+    this.stopped();
+    if (!active || !ran) return;
+    this.set({ active: undefined });
+    this.settle(active.key, { kind: "ended", stopReason: "end_turn", usage: undefined });
   }
 
   private lost(error: Error): void {
@@ -448,24 +489,5 @@ class Step {
 
   private clear(name: TimerName): void {
     this.effects.push({ type: "clearTimer", name });
-  }
-}
-
-const cancelled: Outcome = { kind: "ended", stopReason: "cancelled", usage: undefined };
-
-function outcomeOf(end: TurnEnd): Outcome {
-  if (end.kind === "failed") return { kind: "failed", failure: end.failure };
-  const { usage } = end;
-  switch (end.resultType) {
-    case "cancelled":
-      return { kind: "ended", stopReason: "cancelled", usage };
-    case "error_max_turns":
-    case "error_max_tool_calls":
-    case "error_max_budget":
-      return { kind: "ended", stopReason: "max_turn_requests", usage };
-    case "error_during_execution":
-      return { kind: "failed", failure: { kind: "other", message: "The turn ended with an error." }, usage };
-    default:
-      return { kind: "ended", stopReason: "end_turn", usage };
   }
 }
