@@ -1,5 +1,6 @@
 /** What `zcode-acp quota` shows: the card, painted as answers come, or the numbers as JSON. */
 
+import { mkdir } from "node:fs/promises";
 import { isatty } from "node:tty";
 import { loadConfig } from "../config/index.ts";
 import { systemClock } from "../platform/clock.ts";
@@ -34,9 +35,11 @@ export function toolsOf(): Tools {
 
 /** Asks for what a status bar shows next. */
 export async function refresh({ reader, web }: Tools): Promise<void> {
-  await reader.read();
   const paths = resolvePaths(process.env, process.platform);
+  // Before asking: where nothing can be written nothing could be kept, and every prompt of a shell would ask again.
+  await mkdir(paths.stateDir, { recursive: true, mode: 0o700 });
   await noteRefreshed(paths.stateDir, accountStamp({ env: process.env, ...paths }), web.clock.now());
+  await reader.read();
 }
 
 /** The card, painted section by section on a terminal. */
