@@ -21,7 +21,7 @@ export interface Tools {
   readonly reader: QuotaReader;
   /** The report of a hub that answers at once. */
   hub(): Promise<Report | undefined>;
-  /** All providers were asked just now: a status bar need not have them asked again. */
+  /** A status bar need not have all providers asked again. @throws where nothing can be written. */
   noteRefreshed(): Promise<void>;
 }
 
@@ -35,15 +35,15 @@ export function toolsOf(): Tools {
     web,
     reader,
     hub: () => askHub(web, config.hub),
-    // A disk that takes nothing has said so already; the next status bar asks then.
-    noteRefreshed: () => noteRefreshed().catch(() => {}),
+    noteRefreshed,
   };
 }
 
 /** Asks for what a status bar shows next. */
 export async function refresh(tools: Tools): Promise<void> {
-  await tools.reader.read();
+  // Before asking: where nothing can be written nothing could be kept, and every prompt of a shell would ask again.
   await tools.noteRefreshed();
+  await tools.reader.read();
 }
 
 /** The card, painted section by section on a terminal. */
@@ -69,7 +69,8 @@ export async function show(asked: Asked, tools: Tools): Promise<number> {
   if (area) area.draw(lines);
   else if (lines.length > 0) await print(`${lines.join("\n")}\n`);
   await tellFailures(asked, report as Partial<Report>);
-  if (!known && asked.named === undefined) await tools.noteRefreshed();
+  // A disk that takes nothing has said so already; the next status bar asks then.
+  if (!known && asked.named === undefined) await tools.noteRefreshed().catch(() => {});
   return exitCode(asked, report as Partial<Report>);
 }
 

@@ -128,7 +128,7 @@ function picks(question: PersonQuestion, value: unknown): readonly string[] | "s
 
 /** What the backend is answered: labels by the question's text, or by its place where two have the same text. */
 export function accepted(questions: readonly PersonQuestion[], answers: Answers): Obj {
-  const byText: Record<string, string | readonly string[]> = {};
+  const byText = new Map<string, string | readonly string[]>();
   const byPlace: Record<string, string | readonly string[]> = {};
   for (const [i, question] of questions.entries()) {
     const labels = answers[i];
@@ -138,7 +138,8 @@ export function accepted(questions: readonly PersonQuestion[], answers: Answers)
       labels.length > 1 && labels.some((label) => label.includes(",")) ? labels : labels.join(", ");
     const twins = questions.filter((other) => other.text === question.text).length;
     if (twins > 1 || question.text === "") byPlace[`answer_${i}`] = value;
-    else byText[question.text] = value;
+    else byText.set(question.text, value);
   }
-  return { action: "accept", content: { answers: byText, ...byPlace } };
+  // Entries, since a text may be a name that every object has.
+  return { action: "accept", content: { answers: Object.fromEntries(byText), ...byPlace } };
 }

@@ -339,23 +339,24 @@ class Elicitation extends UserInput {
 
   private read(keys: readonly string[], content: unknown): Obj | undefined {
     if (content !== undefined && content !== null && !isObj(content)) return undefined;
-    const given = obj(content);
-    if (list(this.schema.required).some((key) => typeof key === "string" && given[key] === undefined))
+    // A field may be called as something that every object has.
+    const given = new Map(Object.entries(obj(content)));
+    if (list(this.schema.required).some((key) => typeof key === "string" && given.get(key) === undefined))
       return undefined;
     const questions = list(this.params.questions).map((question) => text(obj(question).question));
     const byPlace: Record<string, string> = {};
-    const byText: Record<string, string> = {};
+    const byText = new Map<string, string>();
     for (const [i, key] of keys.entries()) {
-      const value = given[key];
+      const value = given.get(key);
       if (value === undefined || value === null) continue;
       const words = wordsOf(value);
       if (words === undefined) return undefined;
       byPlace[`answer_${i}`] = words;
       const question = questions[i];
       if (question !== undefined && questions.indexOf(question) === questions.lastIndexOf(question))
-        byText[question] = words;
+        byText.set(question, words);
     }
-    return { action: "accept", content: { answers: byText, ...byPlace } };
+    return { action: "accept", content: { answers: Object.fromEntries(byText), ...byPlace } };
   }
 }
 

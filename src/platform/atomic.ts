@@ -1,6 +1,16 @@
 /** Files that are either old or new, never half: written beside the target, forced to disk, renamed over it. */
-import { closeSync, fsyncSync, openSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  fsyncSync,
+  openSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { open, realpath, rename, rm } from "node:fs/promises";
+import { NO_FILE } from "./files.ts";
 
 /**
  * @param mode permission bits of the new file, whatever the old one had.
@@ -9,6 +19,7 @@ import { open, realpath, rename, rm } from "node:fs/promises";
 export async function writeAtomic(path: string, data: string | Uint8Array, mode: number): Promise<void> {
   // A link that a person made (dotfiles kept elsewhere) stays a link.
   const target = await realpath(path).catch(() => path);
+  requireFile(target);
   const temporary = temporaryName(target);
   try {
     const file = await open(temporary, "wx", mode);
@@ -33,6 +44,7 @@ export function writeAtomicSync(path: string, data: string | Uint8Array, mode: n
   } catch {
     // Not there yet.
   }
+  requireFile(target);
   const temporary = temporaryName(target);
   try {
     const file = openSync(temporary, "wx", mode);
@@ -47,6 +59,12 @@ export function writeAtomicSync(path: string, data: string | Uint8Array, mode: n
     rmSync(temporary, { force: true });
     throw error;
   }
+}
+
+/** What a link leads to may be a device or a pipe, which a file must not take the place of. */
+function requireFile(target: string): void {
+  const stat = statSync(target, { throwIfNoEntry: false });
+  if (stat && !stat.isFile()) throw Object.assign(new Error(`${NO_FILE}: ${target}`), { code: NO_FILE });
 }
 
 function temporaryName(target: string): string {

@@ -41,3 +41,6 @@ export const LOCK_POLL_MS = 15;
 
 /** A lock file that names no holder is broken after this, in ms. */
 export const LOCK_UNREADABLE_MS = 1_000;
+
+/** A lock whose holder cannot be told from another process of its number is broken after this, in ms. */
+export const LOCK_HELD_MS = 60_000;

@@ -4,11 +4,11 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { closeSync, openSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
+import { closeSync, lstatSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { type Clock, sleep } from "./clock.ts";
 import { readRegular } from "./files.ts";
 import { obj, str } from "./json.ts";
-import { LOCK_POLL_MS, LOCK_UNREADABLE_MS, LOCK_WAIT_MS } from "./limits.ts";
+import { LOCK_HELD_MS, LOCK_POLL_MS, LOCK_UNREADABLE_MS, LOCK_WAIT_MS } from "./limits.ts";
 import { bornOf } from "./processTable.ts";
 
 /**
@@ -38,7 +38,7 @@ async function acquire(path: string, clock: Clock, waitMs: number): Promise<stri
   for (;;) {
     if (create(path, mine)) return mine;
     const found = read(path);
-    if (found !== undefined && isStale(path, found, clock)) {
+    if (found === undefined ? isNoFile(path, clock) : isStale(path, found, clock)) {
       breakLock(path, found);
       continue;
     }
@@ -89,23 +89,31 @@ function isStale(path: string, found: string, clock: Clock): boolean {
   try {
     process.kill(pid, 0);
   } catch (error) {
-    return obj(error).code === "ESRCH";
+    // Another user's process is there all the same, and may have come in the place of the holder.
+    if (obj(error).code === "ESRCH") return true;
   }
   const now = bornOf(pid);
   const then = str(born);
-  return now !== undefined && then !== undefined && now !== then;
+  if (now !== undefined && then !== undefined) return now !== then;
+  // Whether it is the holder cannot be told; none works for so long.
+  return age(path, clock) > LOCK_HELD_MS;
+}
+
+/** Something that cannot be read and stays: a folder, a pipe, a link to nowhere, another user's file. */
+function isNoFile(path: string, clock: Clock): boolean {
+  return age(path, clock) > LOCK_UNREADABLE_MS;
 }
 
 function age(path: string, clock: Clock): number {
   try {
-    return clock.now() - statSync(path).mtimeMs;
+    return clock.now() - lstatSync(path).mtimeMs;
   } catch {
     return 0;
   }
 }
 
 /** Takes the file away that was judged; one that came in its place meanwhile is put back. */
-function breakLock(path: string, judged: string): void {
+function breakLock(path: string, judged: string | undefined): void {
   const aside = `${path}.${process.pid}.${randomUUID()}`;
   try {
     renameSync(path, aside);
@@ -120,7 +128,7 @@ function breakLock(path: string, judged: string): void {
       // Whoever held it finds it gone at the end, and has merged.
     }
   }
-  rmSync(aside, { force: true });
+  rmSync(aside, { force: true, recursive: true });
 }
 
 function release(path: string, mine: string): void {

@@ -78,6 +78,7 @@ export class QuotaCache {
 
   /** All providers were asked just now: a status bar need not have them asked again. */
   async noteRefreshed(of: string): Promise<void> {
+    mkdirSync(this.dir, { recursive: true, mode: 0o700 });
     const entry = { v: VERSION, at: this.clock.now(), of };
     await writeAtomic(join(this.dir, REFRESHED), `${JSON.stringify(entry)}\n`, 0o600);
   }

@@ -109,11 +109,48 @@ function isSection(name: ProviderName, value: unknown): value is Obj {
   const windows = glm ? section.items : section.windows;
   return (
     Array.isArray(windows) &&
-    windows.map(obj).every((window) => {
-      const percent = num(glm ? window.usedPercent : window.usagePercent);
-      return str(window.label) !== undefined && percent !== undefined && percent >= 0 && percent <= 100;
-    })
+    windows.map(obj).every((window) => isWindow(window, glm)) &&
+    isAbsentOr(section.level, isText) &&
+    isAbsentOr(section.spend, (spend) => isCount(obj(spend).usd) && isText(obj(spend).range))
   );
+}
+
+function isWindow(window: Obj, glm: boolean): boolean {
+  const percent = num(glm ? window.usedPercent : window.usagePercent);
+  return (
+    isText(window.label) &&
+    percent !== undefined &&
+    percent >= 0 &&
+    percent <= 100 &&
+    isAbsentOr(glm ? window.nextResetTime : window.resetsAt, isTime) &&
+    isAbsentOr(window.usedCount, isCount) &&
+    isAbsentOr(window.totalCount, isCount) &&
+    isAbsentOr(window.detail, isDetail)
+  );
+}
+
+function isDetail(value: unknown): boolean {
+  return (
+    Array.isArray(value) &&
+    value.map(obj).every(({ modelCode, usage }) => isText(modelCode) && isCount(usage))
+  );
+}
+
+function isAbsentOr(value: unknown, is: (value: unknown) => boolean): boolean {
+  return value === undefined || is(value);
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === "string";
+}
+
+function isCount(value: unknown): boolean {
+  return (num(value) ?? -1) >= 0;
+}
+
+/** A number that a date can hold. */
+function isTime(value: unknown): boolean {
+  return isCount(value) && !Number.isNaN(new Date(Number(value)).getTime());
 }
 
 /** A reason in the shape of one; whether its sentence is known, this room does not know. */

@@ -4,7 +4,7 @@ import { phrase } from "../locale/index.ts";
 import { AskError, ask, type Reply, type Web } from "./ask.ts";
 import { PAGE_DEADLINE_MS } from "./limits.ts";
 import type { Answer, Window } from "./types.ts";
-import { checked, count, percent } from "./values.ts";
+import { checked, count, epochMs, percent } from "./values.ts";
 
 export interface OpencodeSource {
   readonly workspaceId: string | undefined;
@@ -61,7 +61,7 @@ export async function askOpencode(web: Web, source: OpencodeSource): Promise<Ans
  * @param now epoch ms at which the page was read: it counts down from there.
  * @throws AskError where the page cannot be understood.
  */
-function readOpencode(reply: Reply, now: number): Answer<"opencode"> {
+export function readOpencode(reply: Reply, now: number): Answer<"opencode"> {
   if (reply.status === 401 || reply.status === 403) {
     return {
       section: { kind: "auth_error" },
@@ -80,9 +80,8 @@ function readOpencode(reply: Reply, now: number): Answer<"opencode"> {
     if (!fields) return [];
     const usagePercent = checked(percent, fields.usagePercent);
     if (fields.resetInSec === undefined) return [{ key, label, usagePercent }];
-    return [
-      { key, label, usagePercent, resetsAt: Math.round(now + checked(count, fields.resetInSec) * 1000) },
-    ];
+    const resetsAt = Math.round(now + checked(count, fields.resetInSec) * 1000);
+    return [{ key, label, usagePercent, resetsAt: checked(epochMs, resetsAt) }];
   });
   if (windows.length === 0) throw new AskError(phrase("quota.reason.noUsage", {}));
   return { section: { kind: "success", windows } };

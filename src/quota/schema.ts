@@ -1,9 +1,9 @@
 /** The public shape of usage, for what another process wrote or answered. Fields that are not known pass. */
 
 import { z } from "zod";
-import { count, percent } from "./values.ts";
+import { count, epochMs, percent } from "./values.ts";
 
-const Time = z.number().min(0).optional();
+const Time = epochMs.optional();
 
 const Glm = z.discriminatedUnion("kind", [
   z.looseObject({

@@ -13,6 +13,8 @@ interface Held {
 
 export class EventOrder {
   private last = 0;
+  /** Where the numbers begin was told; else the first one that comes is the first. */
+  private told = false;
   private held: Held[] = [];
   /** Counts the holes, so that an answer about one that has closed meanwhile is not taken for another's. */
   private hole = 0;
@@ -29,9 +31,10 @@ export class EventOrder {
     return this.last;
   }
 
-  /** A new residency begins, or the present one is known up to here. */
-  reset(lastSeq: number): void {
-    this.last = lastSeq;
+  /** A new residency begins, or the present one is known up to here; undefined where the build does not say. */
+  reset(lastSeq: number | undefined): void {
+    this.last = lastSeq ?? 0;
+    this.told = lastSeq !== undefined;
     this.held = [];
     this.expected = 0;
     this.open = false;
@@ -52,7 +55,7 @@ export class EventOrder {
   accept(seq: number | undefined, params: Obj): Obj[] {
     if (seq === undefined || !Number.isSafeInteger(seq) || seq > this.last + MAX_HOLE) return [params];
     if (seq <= this.last || this.held.some((entry) => entry.seq === seq)) return [];
-    if (!this.open && (seq === this.last + 1 || this.sparse || this.last === 0)) {
+    if (!this.open && (seq === this.last + 1 || this.sparse || (this.last === 0 && !this.told))) {
       this.last = seq;
       return [params];
     }

@@ -163,7 +163,7 @@ export class Residence {
     conversation.behind.length = 0;
     conversation.formerRevision = conversation.revision;
     conversation.revision = num(obj(snapshot.runtime).stateRevision);
-    conversation.order.reset(num(obj(snapshot.runtime).eventSeq) ?? 0);
+    conversation.order.reset(num(obj(snapshot.runtime).eventSeq));
     this.takeSnapshot(conversation, snapshot);
     if (fresh) {
       this.hooks.created(conversation, obj(snapshot.session));

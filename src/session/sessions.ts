@@ -92,6 +92,7 @@ export class Sessions {
         this.say(conversation, t("notice.modelReplaced", { gone, instead }, deps.language)),
       resumed: (conversation, snapshot) => {
         this.catchUp(conversation, snapshot.messages);
+        this.turns.dispatch(conversation, { type: "gone" });
         this.titles.stored(conversation, obj(snapshot.session));
         const { backendId } = conversation;
         if (backendId !== undefined) void this.titles.resumed(conversation, backendId);
@@ -318,9 +319,11 @@ export class Sessions {
     for (const conversation of this.registry.all()) {
       // What was in its hands when it died may be what it died of.
       if (conversation.opening || conversation.turns.active) conversation.deaths++;
-      if (conversation.residentIn === 0) continue;
+      const { tasks, translate, turns } = conversation;
+      // Its session may have been dropped before: what is still shown as running ends all the same.
+      const ran = turns.turn !== undefined || turns.active?.accepted === true || openTasks(tasks) > 0;
+      if (conversation.residentIn === 0 && !ran) continue;
       conversation.residentIn = 0;
-      const { tasks, translate } = conversation;
       // Whatever ran in the background was below that process, and went with it.
       for (const update of [...endTasks(tasks, translate, "lost"), ...cutOpenCards(translate)]) {
         this.deliver(conversation, update);

@@ -81,7 +81,9 @@ export class SilenceWatch {
   }
 
   private async lookAt(conversation: Conversation, watched: Watched): Promise<void> {
-    const found = { openTool: hasOpenCard(conversation), openQuestion: this.hooks.asking(conversation) };
+    // A call that is open in a session that was dropped proves nothing: the backend is asked.
+    const openTool = conversation.residentIn !== 0 && hasOpenCard(conversation);
+    const found = { openTool, openQuestion: this.hooks.asking(conversation) };
     this.catchUp(conversation, watched);
     const first = look(watched.silence, this.deps.rules.mono(), found);
     watched.silence = first.silence;

@@ -12,12 +12,14 @@ import {
   BUSY_NOTIFICATION_BUDGET_MS,
   BUSY_RETRY_MS,
   FREED_EARLY_MS,
+  FROZEN_MS,
   MAX_WAITING,
   QUIET_LOCK_MS,
   REMEMBERED_ENDS,
   RETRY_MS,
   STOP_ESCALATION_MS,
 } from "./limits.ts";
+import { cancelled, outcomeOf } from "./outcome.ts";
 import type { Effect, Input, Notice, Outcome, TimerName, TurnEnd, TurnStarted } from "./types.ts";
 
 export type * from "./types.ts";
@@ -39,14 +41,14 @@ interface Active {
   readonly turnId: string | undefined;
   /** Milliseconds of busy answers so far. */
   readonly busyFor: number;
+  /** The last answer was busy, and its next send waits for its time: nothing of it is under way. */
+  readonly busy: boolean;
   /** Turns of it that failed for a passing reason. */
   readonly attempt: number;
   /** A sign that its lock is free came before the answer to its send. */
   readonly freed: "done" | "failed" | undefined;
   /** Its next try waits for its time, or for the lock. */
   readonly retry: "waits" | "due" | undefined;
-  /** Its send was refused as busy, and none is on its way until the next try. */
-  readonly paused: boolean;
 }
 
 export interface TurnState {
@@ -57,9 +59,14 @@ export interface TurnState {
   /** The turn that the backend runs now, whoever asked for it. */
   readonly turn: Turn | undefined;
   readonly lockHeld: boolean;
-  /** The running turn is to be stopped; `sent` once the backend was told, `silent` where it was given up. */
+  /** The running turn is to be stopped; `sent` once the backend was told. */
   readonly stopping:
-    | { readonly sent: boolean; readonly inputId: string | undefined; readonly silent: boolean }
+    | {
+        readonly sent: boolean;
+        readonly inputId: string | undefined;
+        /** The turn has been silent for too long: not even a notification turn is waited for. */
+        readonly givenUp?: boolean;
+      }
     | undefined;
   /** A compaction: wanted by this bridge, or seen to hold the lock. Prompts wait for it. */
   readonly compacting: "asked" | "runs" | undefined;
@@ -142,6 +149,9 @@ class Step {
       case "lockTaken":
         this.set({ lockHeld: true, ...(input.compaction ? { compacting: "runs" } : {}) });
         this.clear("quiet");
+        // Taken for nothing of ours: what holds it may have gone without a word, and prompts wait for it.
+        if (!this.state.active && !this.state.turn)
+          this.effects.push({ type: "timer", name: "lock", ms: FROZEN_MS });
         return this.sendStop();
       case "lockFree":
         return this.lockFree(input.failed);
@@ -151,6 +161,8 @@ class Step {
         return this.timer(input.name);
       case "silent":
         return this.silent();
+      case "gone":
+        return this.gone();
       case "lost":
         return this.lost(input.error);
     }
@@ -179,10 +191,10 @@ class Step {
         accepted: false,
         turnId: undefined,
         busyFor: 0,
+        busy: false,
         attempt: 0,
         freed: undefined,
         retry: undefined,
-        paused: false,
       },
     });
     this.effects.push({ type: "send", key, inputId, attempt: 0 });
@@ -214,15 +226,15 @@ class Step {
       this.clear("busy");
       this.clear("retry");
       // Between two tries nothing of it runs.
-      if (!active.retry && !active.paused) this.beginStop(active.inputId);
+      if (!active.retry && !active.busy) this.beginStop(active.inputId);
     } else if (turn && !turn.notification && !compacting) {
       if (turn.goal) this.tell({ kind: "goalPaused" });
       this.beginStop(turn.inputId);
     }
   }
 
-  private beginStop(inputId: string | undefined): void {
-    this.set({ stopping: { sent: false, inputId, silent: false } });
+  private beginStop(inputId: string | undefined, givenUp = false): void {
+    this.set({ stopping: { sent: false, inputId, givenUp } });
     this.effects.push({ type: "abandon" });
     this.effects.push({ type: "timer", name: "stop", ms: STOP_ESCALATION_MS });
     this.sendStop();
@@ -232,7 +244,7 @@ class Step {
   private sendStop(): void {
     const { stopping, lockHeld, turn, compacting } = this.state;
     if (!stopping || stopping.sent || compacting) return;
-    if (turn?.notification ? !stopping.silent : !lockHeld) return;
+    if (turn?.notification ? !stopping.givenUp : !lockHeld) return;
     this.set({ stopping: { ...stopping, sent: true } });
     this.effects.push({ type: "timer", name: "stop", ms: STOP_ESCALATION_MS });
     this.effects.push({ type: "stop", foregroundExecutionId: turn?.foregroundExecutionId });
@@ -243,7 +255,8 @@ class Step {
     if (active?.key !== key) {
       // Cancelled on its way and never taken: there is nothing to stop.
       const { turn } = this.state;
-      if (stopping?.inputId === this.inputId(key) && (!turn || turn.compaction)) this.stopped();
+      const itsOwn = turn && !turn.compaction && !turn.notification;
+      if (stopping?.inputId === this.inputId(key) && !itsOwn) this.stopped();
       return;
     }
     const { turn, compacting } = this.state;
@@ -257,7 +270,7 @@ class Step {
     if (busy) {
       const budget = turn?.notification ? BUSY_NOTIFICATION_BUDGET_MS : BUSY_BUDGET_MS;
       if (active.busyFor < budget) {
-        this.set({ active: { ...active, busyFor: active.busyFor + BUSY_RETRY_MS, paused: true } });
+        this.set({ active: { ...active, busyFor: active.busyFor + BUSY_RETRY_MS, busy: true } });
         this.effects.push({ type: "timer", name: "busy", ms: BUSY_RETRY_MS });
         return;
       }
@@ -403,15 +416,19 @@ class Step {
     if (name === "busy") {
       if (active && !active.accepted) {
         const { key, inputId, attempt } = active;
-        this.set({ active: { ...active, paused: false } });
+        this.set({ active: { ...active, busy: false } });
         this.effects.push({ type: "send", key, inputId, attempt });
       }
     } else if (name === "retry") {
       if (active?.retry) this.set({ active: { ...active, retry: "due" } });
     } else if (name === "quiet") {
       this.lockFree(false);
-    } else if (stopping && (!turn?.notification || stopping.silent)) {
-      // Behind a notification turn a stop waits for its end: closing the session would end that as well.
+    } else if (name === "lock") {
+      if (this.state.lockHeld && !turn && !active && !stopping) this.lockFree(false);
+    } else if (stopping && turn?.notification && !stopping.givenUp) {
+      // What is to be stopped comes behind it, and closing the session would end it.
+      this.effects.push({ type: "timer", name: "stop", ms: STOP_ESCALATION_MS });
+    } else if (stopping) {
       this.effects.push({ type: "reset", turnId: turn?.turnId });
       this.set({ turn: undefined, lockHeld: false, compacting: undefined });
       this.stopped();
@@ -420,18 +437,32 @@ class Step {
 
   private silent(): void {
     const { active, turn, stopping } = this.state;
-    if ((stopping && (stopping.silent || !turn?.notification)) || (!active && !turn)) return;
+    if ((stopping && (stopping.givenUp || !turn?.notification)) || (!active && !turn)) return;
     if (active) {
       this.tell({ kind: "silent" });
       this.settle(active.key, { kind: "ended", stopReason: "end_turn", usage: undefined });
       this.set({ active: undefined });
     }
-    if (!stopping) this.beginStop(active?.inputId ?? turn?.inputId);
-    if (turn?.notification && this.state.stopping) {
-      this.set({ stopping: { ...this.state.stopping, silent: true } });
-      this.effects.push({ type: "timer", name: "stop", ms: STOP_ESCALATION_MS });
-      this.sendStop();
-    }
+    if (!stopping) return this.beginStop(active?.inputId ?? turn?.inputId, true);
+    this.set({ stopping: { ...stopping, givenUp: true } });
+    this.effects.push({ type: "timer", name: "stop", ms: STOP_ESCALATION_MS });
+    this.sendStop();
+  }
+
+  /** A session that was dropped runs nothing: the turn that was taken to run has ended without a word. */
+  private gone(): void {
+    const { active, turn, compacting } = this.state;
+    const ran = active?.accepted || active?.turnId !== undefined;
+    if (!turn && !ran) return;
+    this.clear("quiet");
+    this.seenEnd(turn?.turnId);
+    // A compaction that was asked for is on its way to the session that is back.
+    const asked = compacting === "asked" ? compacting : undefined;
+    this.set({ turn: undefined, lockHeld: asked !== undefined, compacting: asked });
+    this.stopped();
+    if (!active || !ran) return;
+    this.set({ active: undefined });
+    this.settle(active.key, { kind: "ended", stopReason: "end_turn", usage: undefined });
   }
 
   private lost(error: Error): void {
@@ -469,24 +500,5 @@ class Step {
 
   private clear(name: TimerName): void {
     this.effects.push({ type: "clearTimer", name });
-  }
-}
-
-const cancelled: Outcome = { kind: "ended", stopReason: "cancelled", usage: undefined };
-
-function outcomeOf(end: TurnEnd): Outcome {
-  if (end.kind === "failed") return { kind: "failed", failure: end.failure };
-  const { usage } = end;
-  switch (end.resultType) {
-    case "cancelled":
-      return { kind: "ended", stopReason: "cancelled", usage };
-    case "error_max_turns":
-    case "error_max_tool_calls":
-    case "error_max_budget":
-      return { kind: "ended", stopReason: "max_turn_requests", usage };
-    case "error_during_execution":
-      return { kind: "failed", failure: { kind: "other", message: "The turn ended with an error." }, usage };
-    default:
-      return { kind: "ended", stopReason: "end_turn", usage };
   }
 }

@@ -12,7 +12,7 @@ export type Outcome =
   | { readonly kind: "queue-full" }
   | { readonly kind: "lost"; readonly error: Error };
 
-export type TimerName = "quiet" | "busy" | "stop" | "retry";
+export type TimerName = "quiet" | "busy" | "stop" | "retry" | "lock";
 
 export interface TurnStarted {
   readonly turnId: string | undefined;
@@ -76,6 +76,8 @@ export type Input =
   | { readonly type: "timer"; readonly name: TimerName }
   /** The running turn is given up: it has been silent and without progress for too long. */
   | { readonly type: "silent" }
+  /** The session was dropped, and is back: nothing runs in it. */
+  | { readonly type: "gone" }
   /** The backend's process, or the session in it, is gone. */
   | { readonly type: "lost"; readonly error: Error };
 

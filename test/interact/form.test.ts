@@ -51,6 +51,13 @@ describe("one question", () => {
     expect(answer(multi, { q_0: [] })).toEqual({ answers: {} });
   });
 
+  test("P12 a question that is called as something which every object has is answered like any other", () => {
+    for (const text of ["__proto__", "constructor", "toString"]) {
+      const { answers } = answer([question(text, ["A", "B"])], { q_0: "B" })!;
+      expect(JSON.stringify(answers)).toBe(JSON.stringify(JSON.parse(`{"${text}":"B"}`)));
+    }
+  });
+
   test("P17 what does not fit the form is no answer", () => {
     for (const wrong of [
       { q_0: "C" },

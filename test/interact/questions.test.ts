@@ -329,6 +329,32 @@ test("B18 an MCP server's questions become its form, answered by place and by te
   await plain.test.bridge.close();
 });
 
+test("B18 an MCP server's fields may be called as something that every object has", async () => {
+  const string = { type: "string" };
+  const requestedSchema = {
+    type: "object",
+    properties: { name: string, constructor: string, valueOf: string },
+    required: ["valueOf"],
+  };
+  const params = {
+    schema: { interaction: "mcp_elicitation", requestedSchema },
+    questions: [{ question: "__proto__" }],
+  };
+  const { test, server, clients } = await start({ capabilities: FORMS });
+  const replies: Json[] = [
+    { action: "accept", content: { name: "x", valueOf: "y" } },
+    { action: "accept", content: { name: "x" } },
+  ];
+  answers(clients[0]!, () => replies.shift(), fail);
+  const given = await answerOf(server, ask(server, params, "mcp-elicit-1"));
+  expect(JSON.stringify(given)).toBe(
+    '{"action":"accept","content":{"answers":{"__proto__":"x"},"answer_0":"x","answer_2":"y"}}',
+  );
+  // What is required is missing, whatever an object has of that name.
+  expect(await answerOf(server, ask(server, params, "mcp-elicit-2"))).toMatchObject({ action: "decline" });
+  await test.bridge.close();
+});
+
 test("P16 A5 R47 an open question is put to a client that has loaded the conversation, once it has drawn it; a cancel ends it everywhere", async () => {
   const { test, server, clients, client, id: session } = await start({ capabilities: FORMS });
   const first = answers(client, () => undefined);

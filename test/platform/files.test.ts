@@ -229,3 +229,16 @@ describe("the black box", () => {
     expect(box.write({})).toBeUndefined();
   });
 });
+
+test("a file never takes the place of what is none, also where a link leads there", async () => {
+  const dir = tempDir("atomic");
+  const pipe = join(dir, "pipe");
+  expect(Bun.spawnSync(["mkfifo", pipe]).exitCode).toBe(0);
+  symlinkSync(pipe, join(dir, "link"));
+  for (const path of [pipe, join(dir, "link")]) {
+    await expect(writeAtomic(path, "x", 0o600)).rejects.toMatchObject({ code: NO_FILE });
+    expect(() => writeAtomicSync(path, "x", 0o600)).toThrow(NO_FILE);
+  }
+  expect(statSync(pipe).isFIFO()).toBe(true);
+  expect(readdirSync(dir).sort()).toEqual(["link", "pipe"]);
+});

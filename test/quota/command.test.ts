@@ -244,6 +244,8 @@ describe("asking once", () => {
       15_000,
       async () => (await markedPids(`HOME=${home}`)).length === 0,
     );
+    // What cannot be kept is not asked for behind: each prompt of a shell would ask anew.
+    expect(asked()).toEqual([1, 1, 1]);
   });
 
   test("Q3 a holder that died while it asked keeps nobody waiting", async () => {

@@ -69,6 +69,19 @@ test("B5 a new residency counts anew", () => {
   expect(order.accept(1, event(1))).toEqual([event(1)]);
 });
 
+test("B5 where the numbers begin was told, another residency's late word does not move them; else the first is the first", () => {
+  const told = new EventOrder();
+  told.reset(0);
+  expect(told.accept(57, event(57))).toEqual([]);
+  expect(told.accept(1, event(1))).toEqual([event(1)]);
+  expect(told.fill(told.missing!, [{ seq: 1, params: event(1) }])).toEqual([]);
+  expect(told.accept(2, event(2))).toEqual([event(2)]);
+  const untold = new EventOrder();
+  untold.reset(undefined);
+  expect(untold.accept(57, event(57))).toEqual([event(57)]);
+  expect(untold.accept(58, event(58))).toEqual([event(58)]);
+});
+
 test("B5 however events are swapped, doubled and lost, with a true log nothing is lost, doubled or out of order", () => {
   eachSeed(200, (random) => {
     const order = new EventOrder();

@@ -1,7 +1,16 @@
 /** The alias file between processes: locks, their loss, and other bridges that know none. */
 
 import { expect, test } from "bun:test";
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  lutimesSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../src/platform/clock.ts";
 import { withLock } from "../../src/platform/lock.ts";
@@ -98,3 +107,25 @@ test("B14 the lock is let go when the work fails", async () => {
   await expect(withLock(path, clock, () => Promise.reject(new Error("no")))).rejects.toThrow("no");
   expect(existsSync(path)).toBe(false);
 });
+
+test("B14 what stands in a lock's place and is none, or names a process that cannot be told to hold it, is broken after a while", async () => {
+  const { dir, file } = home();
+  const lock = `${file}.lock`;
+  const old = new Date(Date.now() - 3_600_000);
+  const places: Record<string, () => void> = {
+    "a folder": () => mkdirSync(lock),
+    "a link to nowhere": () => symlinkSync(join(dir, "nowhere"), lock),
+    "a pipe": () => expect(Bun.spawnSync(["mkfifo", lock]).exitCode).toBe(0),
+    "a holder without a start time": () =>
+      writeFileSync(lock, JSON.stringify({ pid: process.pid, born: null, nonce: "x" })),
+  };
+  for (const [what, make] of Object.entries(places)) {
+    make();
+    if (what === "a link to nowhere") lutimesSync(lock, old, old);
+    else utimesSync(lock, old, old);
+    const started = performance.now();
+    expect(await withLock(lock, clock, async () => existsSync(lock), 5_000)).toBe(true);
+    expect([what, performance.now() - started < 2_000]).toEqual([what, true]);
+    expect(readdirSync(join(dir, "v2"))).toEqual([]);
+  }
+}, 30_000);

@@ -530,3 +530,60 @@ describe("ends that come early, late or again", () => {
     ]);
   });
 });
+
+describe("what cannot be stopped", () => {
+  const refused = (key: number): Input => ({ type: "refused", key, busy: true, error: new Error("busy") });
+  const cancel: Input = { type: "cancel" };
+  const lastResort: Input = { type: "timer", name: "stop" };
+  const notification = started("n", { notification: true, own: true });
+
+  test("P28 A5 a prompt that is cancelled between two busy answers has nothing to stop, and holds up nothing", () => {
+    for (const running of [[], [notification]]) {
+      const run = drive(prompt(1), ...running, refused(1), cancel, lastResort, completed("n"), prompt(2));
+      expect(run.filter((line) => /stop|reset|settle/.test(line))).toEqual(["settle 1 cancelled"]);
+      expect(run.at(-1)).toBe("send 2 t-2");
+    }
+  });
+
+  test("P28 A5 nor has one whose busy answer comes after its cancel, behind a notification turn", () => {
+    const run = rules(prompt(1), notification, cancel, refused(1), lastResort, completed("n"), prompt(2));
+    expect(run.filter((line) => /stop|reset/.test(line))).toEqual([]);
+    expect(run.at(-1)).toBe("send 2 t-2");
+  });
+
+  test("P28 B6 B8 the last resort waits for a notification turn, unless that one is silent for too long", () => {
+    const before: Input[] = [prompt(1), lockTaken, accepted(1), notification, cancel, lastResort];
+    expect(rules(...before)).not.toContain("reset");
+    expect(drive(...before).at(-1)).toBe("timer stop");
+    expect(rules(...before, { type: "silent" }, lastResort)).toContain("reset");
+    expect(rules(notification, { type: "silent" }, lastResort)).toContain("reset");
+  });
+});
+
+describe("a session that was dropped", () => {
+  test("B5 P9 what ran in it has ended, and the next prompt goes out; what is on its way to it goes on", () => {
+    const ran = rules(prompt(1), lockTaken, accepted(1), started("a"), { type: "gone" }, prompt(2));
+    expect(ran).toContain("settle 1 end_turn");
+    expect(ran.at(-1)).toBe("send 2 t-2");
+    expect(rules(prompt(1), { type: "gone" })).toEqual(["running", "send 1 t-1"]);
+    expect(rules(notificationTurn, { type: "gone" }, prompt(1)).at(-1)).toBe("send 1 t-1");
+  });
+
+  const notificationTurn = started("n", { notification: true, own: true });
+});
+
+describe("a lock that nothing of ours holds", () => {
+  for (const compaction of [false, true]) {
+    test(`B22 ${compaction ? "for a compaction" : "for a turn"} that never shows is not waited for without end`, () => {
+      const before: Input[] = [{ type: "lockTaken", compaction }, prompt(1)];
+      expect(drive(...before)).toContain("timer lock");
+      expect(rules(...before)).not.toContain("send 1 t-1");
+      expect(rules(...before, { type: "timer", name: "lock" }).at(-1)).toBe("send 1 t-1");
+    });
+  }
+
+  test("B22 a turn that shows is waited for as long as it runs", () => {
+    const run = rules({ type: "lockTaken" }, started("g", { own: true }), { type: "timer", name: "lock" });
+    expect(run).toEqual(["running"]);
+  });
+});

@@ -1,0 +1,53 @@
+/** A session that the backend drops while, as far as was told, a turn runs in it. */
+
+import { expect, test } from "bun:test";
+import type { Json } from "../support/plainClient.ts";
+import { serveSubscribe, sessionEvent, settle, startRunning } from "../support/played.ts";
+
+const delta = (seq: number, text: string) =>
+  sessionEvent("s1", seq, "model.streaming", { kind: "text_delta", assistantMessageId: "m1", delta: text });
+const bash = { toolCallId: "c1", toolName: "Bash", input: { command: "ls" } };
+
+test("B5 P9 its prompt ends with the resume, and with what is stored of the answer", async () => {
+  const { test, client, server, id, answer } = await startRunning();
+  server.push(delta(2, "half "));
+  await settle();
+  const changed = client.request("session/set_mode", { sessionId: id, modeId: "plan" });
+  const change = await server.take((frame) => frame.method === "session/setMode");
+  server.push({ id: change.id, error: { code: -32004, message: "not resident" } });
+  const resume = await server.take((frame) => frame.method === "session/resume");
+  const messages: Json[] = [
+    { info: { id: "u1", role: "user" }, parts: [{ type: "text", text: "hi" }] },
+    { info: { id: "m1", role: "assistant" }, parts: [{ type: "text", text: "half done" }] },
+  ];
+  server.push({
+    id: resume.id,
+    result: { session: { sessionId: "s1" }, runtime: { eventSeq: 1 }, messages },
+  });
+  await serveSubscribe(server);
+  const again = await server.take((frame) => frame.method === "session/setMode");
+  server.push({ id: again.id, result: {} });
+  await changed;
+  expect((await answer) as Json).toMatchObject({ stopReason: "end_turn" });
+  expect(client.text("agent_message_chunk", id)).toBe("half done");
+  void client.prompt(id, "more").catch(() => {});
+  await server.take((frame) => frame.method === "session/send");
+  await test.bridge.close();
+});
+
+test("B10 P9 where the backend dies before it is back, its prompt and its cards end as with any death", async () => {
+  const { test, client, server, id, answer } = await startRunning();
+  server.push(sessionEvent("s1", 2, "tool.updated", { kind: "scheduled", ...bash }));
+  server.push(sessionEvent("s1", 3, "tool.updated", { kind: "started", ...bash }));
+  await settle();
+  const changed = client.request("session/set_mode", { sessionId: id, modeId: "plan" });
+  const change = await server.take((frame) => frame.method === "session/setMode");
+  server.push({ id: change.id, error: { code: -32004, message: "not resident" } });
+  await server.take((frame) => frame.method === "session/resume");
+  server.die(1);
+  await expect(changed).rejects.toThrow();
+  expect(await answer).toBeInstanceOf(Error);
+  const cards = client.updates(id).filter((update) => update.toolCallId === "c1");
+  expect(cards.at(-1)?.status).toBe("failed");
+  await test.bridge.close();
+});
