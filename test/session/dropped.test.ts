@@ -68,3 +68,23 @@ test("B5 P4 a session that could not be subscribed to is brought up anew by the 
   await server.take((frame) => frame.method === "session/send");
   await test.bridge.close();
 });
+
+test("B5 B1 what it had asked is answered, and the dialog closed", async () => {
+  const { test, client, server, id, answer } = await startRunning();
+  client.handlers.set("session/request_permission", () => undefined);
+  const asked = { sessionId: "s1", requestId: "r", options: [], ...bash };
+  server.push({ id: "f1", method: "interaction/requestPermission", params: asked });
+  await client.frame((frame) => frame.method === "session/request_permission");
+  const changed = client.request("session/set_mode", { sessionId: id, modeId: "plan" });
+  const change = await server.take((frame) => frame.method === "session/setMode");
+  server.push({ id: change.id, error: { code: -32004, message: "not resident" } });
+  const resume = await server.take((frame) => frame.method === "session/resume");
+  server.push({ id: resume.id, result: { session: { sessionId: "s1" }, runtime: { eventSeq: 1 } } });
+  const reply = await server.take((frame) => frame.id === "f1");
+  expect(reply.result).toMatchObject({ decision: "deny" });
+  await client.frame((frame) => frame.method === "$/cancel_request");
+  await serveSubscribe(server);
+  server.push({ id: (await server.take((frame) => frame.method === "session/setMode")).id, result: {} });
+  await Promise.all([changed, answer]);
+  await test.bridge.close();
+});
