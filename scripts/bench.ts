@@ -9,6 +9,7 @@ import { measureMany } from "./bench/many.ts";
 import { measureMemory } from "./bench/memory.ts";
 import { mono } from "./bench/mono.ts";
 import { INITIALIZE, median, Program, quantile, report } from "./bench/program.ts";
+import { measureQuota } from "./bench/quota.ts";
 
 const ROOT = join(import.meta.dir, "..");
 const BINARY = join(ROOT, "dist", "zcode-acp");
@@ -215,6 +216,7 @@ try {
   if (wanted("many")) await measureMany([BINARY, "stdio"], source, dir);
   if (wanted("memory") && process.platform === "linux")
     await measureMemory([BINARY, "stdio"], compile("recorded"), dir);
+  if (wanted("quota")) await measureQuota(BINARY, compile("line"), dir);
 } finally {
   rmSync(dir, { recursive: true, force: true });
 }

@@ -1,11 +1,14 @@
 /** From the command line to one command; only that command's code is loaded. */
-import { stdioArguments } from "./cli/fast.ts";
+import { lineArguments, stdioArguments } from "./cli/fast.ts";
 
 const argv = process.argv.slice(2);
 const stdio = stdioArguments(argv);
 if (stdio) {
   const { run } = await import("./cli/stdio.ts");
   await run(stdio);
+} else if (lineArguments(argv)) {
+  const { runLine } = await import("./cli/quotaLine.ts");
+  await runLine(argv);
 } else {
   const { main } = await import("./cli/main.ts");
   await main(argv);

@@ -15,17 +15,20 @@ import type { Log } from "../platform/log.ts";
 import type { Usage } from "../quota/types.ts";
 import type { Conversation } from "../session/conversation.ts";
 import type { Sessions } from "../session/sessions.ts";
-import { findModel, modelRef, modelValue, parseModel } from "../session/settings.ts";
 import type { Credentials } from "../store/providers.ts";
 import { replayUpdates } from "../translate/history.ts";
+import { Actions } from "./actions.ts";
+import { Changes } from "./changes.ts";
 import { SlashCommands } from "./commands.ts";
 import { type LeftOut, promptContent } from "./content.ts";
+import { type Extensions, extensions } from "./extensions.ts";
 import { failureError, requestError, unlessCancelled } from "./failures.ts";
 import { PromptLane } from "./lane.ts";
 import { LAST_ANSWERS_MS } from "./limits.ts";
 import { mcpServers } from "./mcp.ts";
-import { configOptions, modeIds, modeState } from "./options.ts";
+import { configOptions, modeState } from "./options.ts";
 import { rootPath } from "./paths.ts";
+import { slashCommands } from "./slash.ts";
 import { sdkStream, serialised } from "./stream.ts";
 
 export interface AgentDeps {
@@ -228,13 +231,27 @@ function agentApp(surface: Surface, started: (session: string) => void): AgentAp
 
 class Surface {
   readonly commands: SlashCommands;
+  readonly extensions: Extensions;
+  private readonly changes: Changes;
 
   constructor(
     private readonly client: Client,
     private readonly deps: AgentDeps,
   ) {
-    this.commands = new SlashCommands(client, deps, {
-      quota: { description: "slash.quota", hint: "glm|go|ollama", run: (words) => deps.quota.say(words) },
+    const { sessions, language } = deps;
+    const actions = new Actions(deps);
+    this.changes = new Changes(sessions);
+    const shared = { sessions, actions, changes: this.changes, language };
+    this.commands = new SlashCommands(
+      client,
+      deps,
+      slashCommands({ ...shared, quota: (words) => deps.quota.say(words) }),
+    );
+    this.extensions = extensions({
+      ...shared,
+      usage: () => deps.quota.usage(),
+      known: (params) => this.known(params),
+      opened: (params) => this.opened(params),
     });
   }
 
@@ -338,7 +355,8 @@ class Surface {
     for (const { name, why } of left)
       this.deps.sessions.say(conversation, t(`notice.left.${why}`, { name }, this.deps.language));
     const ended = await outcome;
-    if (conversation.recording) await this.deps.sessions.recorded(conversation);
+    const cancelled = ended.kind === "ended" && ended.stopReason === "cancelled";
+    if (conversation.recording) await this.deps.sessions.recorded(conversation, cancelled);
     switch (ended.kind) {
       case "ended": {
         const { usage } = ended;
@@ -365,64 +383,19 @@ class Surface {
 
   async setMode(params: Obj) {
     const conversation = this.known(params);
-    await this.changeMode(conversation, str(params.modeId) ?? "");
+    await this.changes.mode(conversation, str(params.modeId) ?? "");
     return {};
   }
-
-  /** Methods outside the specification, under the backend's own names. */
-  readonly extensions: Readonly<Record<string, (params: Obj) => Promise<Obj>>> = {
-    "session/setMode": async (params) => {
-      const conversation = this.known(params);
-      await this.changeMode(conversation, str(params.mode) ?? str(params.modeId) ?? "");
-      return { configOptions: configOptions(conversation, this.deps.language) };
-    },
-    "session/setModel": async (params) => {
-      const conversation = this.known(params);
-      const ref = modelRef(params.model);
-      await this.changeModel(
-        conversation,
-        ref ? modelValue(ref) : (str(params.model) ?? str(params.modelId) ?? ""),
-      );
-      return { configOptions: configOptions(conversation, this.deps.language) };
-    },
-    "account/usage_stats": async () => ({ ...(await this.deps.quota.usage()) }),
-    "session/cancelBackgroundTask": async (params) => {
-      const { cancelled, status, reason } = await this.deps.sessions.cancelTask(
-        this.known(params),
-        str(params.taskId) ?? "",
-      );
-      return {
-        cancelled: cancelled === true,
-        ...(str(status) ? { status } : {}),
-        ...(str(reason) ? { reason } : {}),
-      };
-    },
-  };
 
   async setOption(params: Obj) {
     const conversation = this.known(params);
     const id = str(params.configId) ?? "";
     const value = str(params.value) ?? "";
-    if (id === "mode") await this.changeMode(conversation, value);
-    else if (id === "model") await this.changeModel(conversation, value);
+    if (id === "mode") await this.changes.mode(conversation, value);
+    else if (id === "model") await this.changes.model(conversation, value);
+    else if (id === "thought") await this.changes.thought(conversation, value);
     else throw errors.badOption(id, value);
     return { configOptions: configOptions(conversation, this.deps.language) };
-  }
-
-  private async changeMode(conversation: Conversation, mode: string): Promise<void> {
-    if (!modeIds(conversation.settings).includes(mode)) throw errors.badOption("mode", mode);
-    if (conversation.settings.mode === mode) return;
-    await this.deps.sessions.change(conversation, { mode });
-  }
-
-  private async changeModel(conversation: Conversation, value: string): Promise<void> {
-    const { settings } = conversation;
-    // Before any list is known a value is taken by its form alone; the backend judges it at first use.
-    const model =
-      findModel(settings, value)?.ref ?? (settings.models.length === 0 ? parseModel(value) : undefined);
-    if (!model) throw errors.badOption("model", value);
-    if (settings.model?.providerId === model.providerId && settings.model.modelId === model.modelId) return;
-    await this.deps.sessions.change(conversation, { model });
   }
 
   private async attach(params: Obj): Promise<{ conversation: Conversation; id: string }> {
@@ -457,6 +430,13 @@ class Surface {
     const conversation = this.deps.sessions.require(id);
     this.client.knowAs(conversation.id, id, false);
     return conversation;
+  }
+
+  /** A conversation that need not be live yet. */
+  private opened(params: Obj): Conversation {
+    const id = str(params.sessionId) ?? "";
+    if (this.deps.sessions.registry.find(id) || str(params.cwd) === undefined) return this.known(params);
+    return this.deps.sessions.open(id, this.root(params), mcpServers(params));
   }
 
   private root(params: Obj): string {

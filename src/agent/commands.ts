@@ -6,13 +6,19 @@ import { type Language, type SentenceKey, sentence } from "../locale/index.ts";
 import { isObj, list, obj, str } from "../platform/json.ts";
 import type { Conversation } from "../session/conversation.ts";
 import type { Sessions } from "../session/sessions.ts";
+import { requestError } from "./failures.ts";
 
 export interface SlashCommand {
   readonly description: SentenceKey;
   /** What may follow the name. */
-  readonly hint?: string;
-  /** @returns markdown. */
-  run(argument: string): Promise<string>;
+  readonly hint?: SentenceKey;
+  /** @returns markdown. @throws what is said instead. */
+  run(argument: string, conversation: Conversation): Promise<string>;
+}
+
+interface Typed {
+  readonly command: SlashCommand;
+  readonly argument: string;
 }
 
 export interface SlashDeps {
@@ -52,7 +58,7 @@ export class SlashCommands {
       availableCommands: Object.entries(this.commands).map(([name, { description, hint }]) => ({
         name,
         description: sentence(description, {}, this.deps.language),
-        ...(hint === undefined ? {} : { input: { hint } }),
+        ...(hint === undefined ? {} : { input: { hint: sentence(hint, {}, this.deps.language) } }),
       })),
     });
   }
@@ -77,7 +83,7 @@ export class SlashCommands {
     });
     running.add(cancel);
     cancellable(cancel);
-    return Promise.race([typed.command.run(typed.argument), cancelled])
+    return Promise.race([this.run(typed, conversation), cancelled])
       .then((words): { stopReason: "cancelled" | "end_turn" } => {
         if (words === undefined) return { stopReason: "cancelled" };
         this.deps.sessions.say(conversation, words);
@@ -89,13 +95,22 @@ export class SlashCommands {
       });
   }
 
+  /** What a command says; a failure reads as a sentence in the conversation. */
+  private async run({ command, argument }: Typed, conversation: Conversation): Promise<string> {
+    try {
+      return await command.run(argument, conversation);
+    } catch (error) {
+      return requestError(error).message;
+    }
+  }
+
   /** Everything that is asked in this conversation is cancelled. */
   cancel(conversation: Conversation): void {
     for (const cancel of this.running.get(conversation) ?? []) cancel();
   }
 
   /** Words alone, with a name that is offered at their start. */
-  private commandIn(blocks: unknown): { command: SlashCommand; argument: string } | undefined {
+  private commandIn(blocks: unknown): Typed | undefined {
     const [block, ...others] = list(blocks).map(obj);
     if (block?.type !== "text" || others.length > 0) return undefined;
     const match = /^\s*\/([a-z][\w-]*)(?:\s+([\s\S]*))?$/.exec(str(block.text) ?? "");

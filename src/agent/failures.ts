@@ -4,6 +4,7 @@ import { RequestError } from "@agentclientprotocol/sdk/unstable";
 import { RpcError } from "../backend/rpc.ts";
 import { errors, ProductError } from "../errors/index.ts";
 import { errorName, maskSecrets } from "../platform/log.ts";
+import { isBusy } from "../session/residence.ts";
 import { type TurnFailure, turnFailure } from "../translate/failure.ts";
 
 /** ACP's code for "sign in first"; editors offer the sign-in at it. */
@@ -16,6 +17,7 @@ const INTERNAL = -32603;
 export function requestError(error: unknown): RequestError {
   if (error instanceof RequestError) return error;
   if (error instanceof ProductError) return productError(error);
+  if (isBusy(error)) return productError(errors.sessionBusy());
   if (error instanceof RpcError)
     return failureError(turnFailure({ code: error.code, message: error.message, data: error.data }));
   return productError(errors.internal(errorName(error)));

@@ -3,7 +3,14 @@
 import type { Clients } from "../clients/clients.ts";
 import { type Language, t } from "../locale/index.ts";
 import type { Conversation } from "../session/conversation.ts";
-import { MODES, type ModelChoice, modelValue, type Settings } from "../session/settings.ts";
+import {
+  currentLevel,
+  levelsOf,
+  MODES,
+  type ModelChoice,
+  modelValue,
+  type Settings,
+} from "../session/settings.ts";
 
 const MODE_NAMES: Readonly<Record<string, "mode.build" | "mode.edit" | "mode.plan" | "mode.yolo">> = {
   build: "mode.build",
@@ -45,7 +52,8 @@ export function configOptions(conversation: Conversation, language: Language) {
     options: modeIds(settings).map((value) => ({ value, ...modeText(value, language) })),
   };
   const { model, models } = settings;
-  if (models.length === 0) return [mode];
+  const thought = thoughtOption(settings, language);
+  if (models.length === 0) return [mode, ...thought];
   const known = models.some(
     (choice) => choice.ref.modelId === model?.modelId && choice.ref.providerId === model?.providerId,
   );
@@ -55,7 +63,7 @@ export function configOptions(conversation: Conversation, language: Language) {
   ];
   const first = models[0];
   const current = model ?? first?.ref;
-  if (!current) return [mode];
+  if (!current) return [mode, ...thought];
   return [
     mode,
     {
@@ -65,6 +73,24 @@ export function configOptions(conversation: Conversation, language: Language) {
       category: "model",
       currentValue: modelValue(current),
       options: listed,
+    },
+    ...thought,
+  ];
+}
+
+/** The model's own levels; a model without any has no such option. */
+function thoughtOption(settings: Settings, language: Language) {
+  const levels = levelsOf(settings);
+  const current = currentLevel(settings);
+  if (current === undefined) return [];
+  return [
+    {
+      type: "select" as const,
+      id: "thought",
+      name: t("option.thought", {}, language),
+      category: "thought_level",
+      currentValue: current,
+      options: levels.map((value) => ({ value, name: value })),
     },
   ];
 }

@@ -8,14 +8,18 @@ import { DOCTOR_BLACKBOX_MS } from "./limits.ts";
 import { print, printError } from "./print.ts";
 import type { Surroundings } from "./surroundings.ts";
 
-/** @returns the exit code: 0 when a black box was printed. */
+/**
+ * @returns the exit code: 0 when a black box was printed.
+ * @throws ProductError where `words` is no process id.
+ */
 export async function printBlackBox(words: string, around: Surroundings): Promise<number> {
   const pid = Number(words);
+  const refusal = (expects: Phrase) => errors.badFlagValue("zcode-acp doctor", "--of", words, expects);
   const fail = async (expects: Phrase): Promise<number> => {
-    await printError(errors.badFlagValue("zcode-acp doctor", "--of", words, expects), around.config.language);
+    await printError(refusal(expects), around.config.language);
     return 1;
   };
-  if (!Number.isInteger(pid) || pid <= 0) return fail(phrase("expects.pid", {}));
+  if (!Number.isInteger(pid) || pid <= 0) throw refusal(phrase("expects.pid", {}));
   // The signal ends a process that does not know it, so it goes to none but our own.
   if (!isOurs(pid)) return fail(phrase("expects.bridge", {}));
   const dir = around.paths.stateDir;

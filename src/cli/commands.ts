@@ -40,8 +40,6 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
       return { ...plain("sim", "about.sim", FLAGS, def), more: words("en") };
     },
   },
-  serve: later("serve"),
-  hub: later("hub"),
   quota: {
     about: "command.quota",
     load: async () => {
@@ -49,6 +47,8 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
       return plain("quota", "about.quota", FLAGS, def);
     },
   },
+  serve: later("serve"),
+  hub: later("hub"),
   chat: later("chat"),
 };
 

@@ -1,6 +1,4 @@
 /** The command line that editors use, read by hand: the parser of commands costs milliseconds of every window's start. */
-import { isatty } from "node:tty";
-
 export interface StdioArguments {
   readonly backend?: "auto" | "sim";
 }
@@ -11,11 +9,27 @@ export interface StdioArguments {
  */
 export function stdioArguments(
   argv: readonly string[],
-  terminal: () => boolean = () => isatty(0),
+  terminal: () => boolean = onTerminal,
 ): StdioArguments | undefined {
   const named = argv[0] === "stdio";
   const flags = backendOnly(named ? argv.slice(1) : argv);
   return flags && (named || !terminal()) ? flags : undefined;
+}
+
+/** The words of `quota --line`, which a shell runs at every prompt: nothing, or the provider that is named. */
+export function lineArguments(
+  argv: readonly string[],
+): { readonly provider: string | undefined } | undefined {
+  const [command, ...words] = argv;
+  const others = words.filter((word) => word !== "--line");
+  if (command !== "quota" || others.length === words.length || others.length > 1) return undefined;
+  const [provider] = others;
+  return provider === undefined || /^[a-z]+$/.test(provider) ? { provider } : undefined;
+}
+
+/** Loaded where it is asked for: with it comes much that no window needs. */
+function onTerminal(): boolean {
+  return process.getBuiltinModule("node:tty").isatty(0);
 }
 
 function backendOnly(words: readonly string[]): StdioArguments | undefined {

@@ -11,7 +11,7 @@ export const VERSION: string = typeof __VERSION__ === "string" ? __VERSION__ : "
 export const COMMIT: string = typeof __COMMIT__ === "string" ? __COMMIT__ : "unknown";
 
 /** Whether this is the compiled file rather than the sources. */
-export const COMPILED: boolean = typeof __VERSION__ === "string";
+const COMPILED: boolean = typeof __VERSION__ === "string";
 
 /** The words that start this very program; a command's own words follow them. */
 export function programWords(): string[] {

@@ -1,24 +1,15 @@
-/** `zcode-acp quota`: how much of each plan is used. What a status bar needs of it is here, and loads little. */
+/** `zcode-acp quota`: how much of each plan is used. */
 
 import { defineCommand } from "citty";
 import { errors } from "../errors/index.ts";
 import { type Language, phrase } from "../locale/index.ts";
-import { systemClock } from "../platform/clock.ts";
-import { resolvePaths } from "../platform/paths.ts";
-import { rowsOf } from "../quota/card.ts";
-import { accountStamp, readKept, wasRefreshed } from "../quota/kept.ts";
-import { LINE_AGE_MS } from "../quota/limits.ts";
-import { usageLine } from "../quota/line.ts";
-import type { Report } from "../quota/reader.ts";
 import { PROVIDERS, type ProviderName, providerNamed } from "../quota/types.ts";
 import { flags } from "./flags.ts";
-import { print } from "./print.ts";
-import { programWords } from "./program.ts";
+import { line, REFRESH } from "./quotaLine.ts";
 
 const NAME = "zcode-acp quota";
 const LEAST_INTERVAL_S = 10;
 const MOST_INTERVAL_S = 86_400;
-const EXIT = { shown: 0, nothing: 1, above: 3 } as const;
 
 export const FLAGS = flags({
   provider: {
@@ -35,9 +26,6 @@ export const FLAGS = flags({
   "warn-at": { type: "string", description: "flag.quota.warnAt", valueHint: "PERCENT" },
   verbose: { type: "boolean", description: "flag.quota.verbose" },
 });
-
-/** The word that makes the command ask and say nothing: what `--line` starts behind itself. */
-export const REFRESH = "refresh-behind";
 
 export interface Asked {
   readonly names: readonly ProviderName[];
@@ -79,51 +67,11 @@ export default defineCommand({
   },
 });
 
-/** What was known last, at once; what is known now is asked for by a process that nobody waits for. */
-async function line(asked: Asked): Promise<number> {
-  const paths = resolvePaths(process.env, process.platform);
-  const of = accountStamp({ env: process.env, ...paths });
-  const now = systemClock().now();
-  const kept = Object.fromEntries(
-    asked.names.flatMap((name) => {
-      const dated = readKept(paths.stateDir, name, of);
-      return dated && now - dated.at < LINE_AGE_MS ? [[name, dated]] : [];
-    }),
-  ) as Partial<Report>;
-  const text = usageLine(asked.names, kept);
-  if (text !== undefined) await print(`${text}\n`);
-  if (!wasRefreshed(paths.stateDir, of, now)) {
-    Bun.spawn([...programWords(), "quota", REFRESH], {
-      stdio: ["ignore", "ignore", "ignore"],
-      detached: true,
-      cwd: "/",
-    }).unref();
-  }
-  return exitCode(asked, kept);
-}
-
-export function exitCode({ names, named, warnAt }: Asked, report: Partial<Report>): number {
-  const shown = names.flatMap((name) => {
-    const dated = report[name];
-    return dated?.answer.section.kind === "success" ? [dated.answer] : [];
-  });
-  const unread = named !== undefined && report[named]?.answer.section.kind !== "success";
-  if (shown.length === 0 || unread) return EXIT.nothing;
-  const above =
-    warnAt !== undefined && shown.some((answer) => rowsOf(answer).some((row) => row.percent > warnAt));
-  return above ? EXIT.above : EXIT.shown;
-}
-
 /** @throws ProductError where it names none. */
 function providerOf(word: string): ProviderName {
   const name = providerNamed(word);
   if (name) return name;
-  throw errors.badFlagValue(
-    NAME,
-    "glm|go|ollama",
-    word,
-    phrase("expects.oneOf", { list: "glm, go, ollama" }),
-  );
+  throw errors.badFlagValue(NAME, NAME, word, phrase("expects.oneOf", { list: "glm, go, ollama" }));
 }
 
 /** @throws ProductError where it is no number within the bounds. */

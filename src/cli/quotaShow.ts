@@ -1,6 +1,5 @@
 /** What `zcode-acp quota` shows: the card, painted as answers come, or the numbers as JSON. */
 
-import { mkdir } from "node:fs/promises";
 import { isatty } from "node:tty";
 import { loadConfig } from "../config/index.ts";
 import { systemClock } from "../platform/clock.ts";
@@ -10,11 +9,11 @@ import type { Web } from "../quota/ask.ts";
 import { card } from "../quota/card.ts";
 import { failureLines } from "../quota/failures.ts";
 import { askHub } from "../quota/hub.ts";
-import { accountStamp, noteRefreshed } from "../quota/kept.ts";
 import { openQuota } from "../quota/open.ts";
 import { type QuotaReader, type Report, usageOf } from "../quota/reader.ts";
 import { print } from "./print.ts";
-import { type Asked, exitCode } from "./quota.ts";
+import type { Asked } from "./quota.ts";
+import { exitCode } from "./quotaLine.ts";
 import { Lines } from "./screen.ts";
 
 export interface Tools {
@@ -22,6 +21,8 @@ export interface Tools {
   readonly reader: QuotaReader;
   /** The report of a hub that answers at once. */
   hub(): Promise<Report | undefined>;
+  /** A status bar need not have all providers asked again. @throws where nothing can be written. */
+  noteRefreshed(): Promise<void>;
 }
 
 export function toolsOf(): Tools {
@@ -29,17 +30,20 @@ export function toolsOf(): Tools {
   const paths = resolvePaths(process.env, process.platform);
   const config = loadConfig(process.env, paths);
   const log = createLog({ dir: paths.stateDir, name: `quota-${process.pid}`, clock, env: process.env });
-  const { reader, web } = openQuota({ clock, log, env: process.env, paths, config });
-  return { web, reader, hub: () => askHub(web, config.hub) };
+  const { reader, web, noteRefreshed } = openQuota({ clock, log, env: process.env, paths, config });
+  return {
+    web,
+    reader,
+    hub: () => askHub(web, config.hub),
+    noteRefreshed,
+  };
 }
 
 /** Asks for what a status bar shows next. */
-export async function refresh({ reader, web }: Tools): Promise<void> {
-  const paths = resolvePaths(process.env, process.platform);
+export async function refresh(tools: Tools): Promise<void> {
   // Before asking: where nothing can be written nothing could be kept, and every prompt of a shell would ask again.
-  await mkdir(paths.stateDir, { recursive: true, mode: 0o700 });
-  await noteRefreshed(paths.stateDir, accountStamp({ env: process.env, ...paths }), web.clock.now());
-  await reader.read();
+  await tools.noteRefreshed();
+  await tools.reader.read();
 }
 
 /** The card, painted section by section on a terminal. */
@@ -65,6 +69,8 @@ export async function show(asked: Asked, tools: Tools): Promise<number> {
   if (area) area.draw(lines);
   else if (lines.length > 0) await print(`${lines.join("\n")}\n`);
   await tellFailures(asked, report as Partial<Report>);
+  // A disk that takes nothing has said so already; the next status bar asks then.
+  if (!known && asked.named === undefined) await tools.noteRefreshed().catch(() => {});
   return exitCode(asked, report as Partial<Report>);
 }
 

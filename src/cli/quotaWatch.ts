@@ -4,7 +4,7 @@ import { isatty } from "node:tty";
 import { sentence, t } from "../locale/index.ts";
 import { card } from "../quota/card.ts";
 import { failureLines } from "../quota/failures.ts";
-import type { Dated } from "../quota/kept.ts";
+import { type Dated, PASSING } from "../quota/kept.ts";
 import { type Report, usageOf } from "../quota/reader.ts";
 import { clockTime, fit } from "../quota/text.ts";
 import { PROVIDERS, type ProviderName } from "../quota/types.ts";
@@ -17,9 +17,6 @@ export interface WatchOptions {
   /** One object a line instead of the card. */
   readonly json: boolean;
 }
-
-/** Failures that may pass: the last good numbers stay meanwhile. */
-const PASSING: ReadonlySet<string> = new Set(["unavailable", "rate_limited"]);
 
 /** Runs until this process is ended, or nobody reads any more. */
 export async function watch(asked: Asked, tools: Tools, { seconds, json }: WatchOptions): Promise<void> {

@@ -13,7 +13,7 @@ export interface Terminal {
 
 const BEGIN = "\x1b[?2026h";
 const END = "\x1b[?2026l";
-const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+const SIGNALS = { SIGHUP: 129, SIGINT: 130, SIGQUIT: 131, SIGTERM: 143 } as const;
 
 /** The whole terminal, on its second page: what stood there before comes back at the end. */
 export class Screen {

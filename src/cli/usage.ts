@@ -15,7 +15,7 @@ export interface Explained {
 export function usage(command: Explained, language: Language): string {
   const parts = [
     sentence(command.about, {}, language),
-    t("usage.line", { command: command.name }, language),
+    t("usage.line", { command: [command.name, ...wordsOf(command.flags)].join(" ") }, language),
     table(flagRows(command.flags, language)),
     ...(command.more === undefined ? [] : [command.more]),
   ];
@@ -37,6 +37,13 @@ export function flagRows(flags: Flags, language: Language): Row[] {
 export function table(rows: readonly Row[]): string {
   const width = Math.max(...rows.map(([name]) => name.length));
   return rows.map(([name, about]) => `  ${name.padEnd(width)}  ${about}`).join("\n");
+}
+
+/** What may stand behind the command's name and is no flag. */
+function wordsOf(flags: Flags): string[] {
+  return Object.entries(flags).flatMap(([name, flag]) =>
+    flag.type === "positional" ? [spelling(name, flag)] : [],
+  );
 }
 
 function spelling(name: string, flag: Flag): string {

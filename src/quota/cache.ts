@@ -4,12 +4,24 @@
  */
 
 import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { isPhrase } from "../locale/index.ts";
 import { writeAtomic } from "../platform/atomic.ts";
 import type { Clock } from "../platform/clock.ts";
 import { num } from "../platform/json.ts";
 import { withLock } from "../platform/lock.ts";
 import { errorName, type Log } from "../platform/log.ts";
-import { type Dated, type Freshness, isFresh, keptFile, keptPath, readKept, VERSION } from "./kept.ts";
+import {
+  type Dated,
+  type Freshness,
+  goodBefore,
+  isFresh,
+  keptFile,
+  keptPath,
+  REFRESHED,
+  readKept,
+  VERSION,
+} from "./kept.ts";
 import { ASKING_MS } from "./limits.ts";
 import type { Answer, ProviderName } from "./types.ts";
 
@@ -23,7 +35,10 @@ export class QuotaCache {
 
   /** The last answer that was kept for this account, however old. */
   get<Name extends ProviderName>(name: Name, of: string): Dated<Name> | undefined {
-    return readKept(this.dir, name, of);
+    const kept = readKept(this.dir, name, of);
+    // A reason that a newer release wrote may have no sentence here.
+    if (!kept?.answer.reason || isPhrase(kept.answer.reason)) return kept;
+    return { at: kept.at, answer: { section: kept.answer.section } };
   }
 
   /**
@@ -61,11 +76,19 @@ export class QuotaCache {
     }
   }
 
+  /** All providers were asked just now: a status bar need not have them asked again. */
+  async noteRefreshed(of: string): Promise<void> {
+    mkdirSync(this.dir, { recursive: true, mode: 0o700 });
+    const entry = { v: VERSION, at: this.clock.now(), of };
+    await writeAtomic(join(this.dir, REFRESHED), `${JSON.stringify(entry)}\n`, 0o600);
+  }
+
   private async put(name: ProviderName, of: string, { at, answer }: Dated): Promise<void> {
     const before = keptFile(this.dir, name);
     // A newer release's file is its own.
     if ((num(before?.v) ?? 0) > VERSION) return;
-    const entry = { ...before, v: VERSION, at, of, section: answer.section, reason: answer.reason };
+    const good = goodBefore(before, of, answer);
+    const entry = { ...before, v: VERSION, at, of, section: answer.section, reason: answer.reason, good };
     await writeAtomic(this.path(name), `${JSON.stringify(entry)}\n`, 0o600);
   }
 

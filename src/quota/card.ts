@@ -6,8 +6,9 @@
 import { type Language, sentence, t } from "../locale/index.ts";
 import type { Dated } from "./kept.ts";
 import type { Report } from "./reader.ts";
-import { clockTime, fit, padEnd, percentText, plain, rest, widthOf } from "./text.ts";
-import type { Answer, GlmSection, OllamaSection, OpencodeSection, ProviderName } from "./types.ts";
+import { percentText, plain, type Row, rowsOf } from "./rows.ts";
+import { clockTime, fit, padEnd, rest, widthOf } from "./text.ts";
+import type { Answer, ProviderName } from "./types.ts";
 
 export interface CardOptions {
   /** Columns; less than 20 counts as 20. */
@@ -16,16 +17,6 @@ export interface CardOptions {
   /** Epoch ms. */
   readonly now: number;
   readonly language: Language;
-}
-
-/** One window in the words of all providers. */
-export interface Row {
-  readonly label: string;
-  readonly percent: number;
-  /** Epoch ms. */
-  readonly resetsAt: number | undefined;
-  readonly counts: string | undefined;
-  readonly details: readonly string[];
 }
 
 interface Drawn {
@@ -75,33 +66,6 @@ export function card(
     if (spend !== undefined) lines.push(fit(`  ${spend}`, width));
   }
   return lines;
-}
-
-/** The windows of an answer that succeeded. */
-export function rowsOf(answer: Answer): Row[] {
-  const section: GlmSection | OpencodeSection | OllamaSection = answer.section;
-  if (section.kind !== "success") return [];
-  if ("items" in section) {
-    return section.items.map((item) => ({
-      label: plain(item.label),
-      percent: item.usedPercent,
-      resetsAt: item.nextResetTime,
-      counts: counts(item.usedCount, item.totalCount),
-      details: (item.detail ?? []).map(({ modelCode, usage }) => `${plain(modelCode)} ${usage}`),
-    }));
-  }
-  return section.windows.map((window) => ({
-    label: plain(window.label),
-    percent: window.usagePercent,
-    resetsAt: window.resetsAt,
-    counts: undefined,
-    details: [],
-  }));
-}
-
-function counts(used: number | undefined, total: number | undefined): string | undefined {
-  if (used === undefined) return undefined;
-  return total === undefined ? String(used) : `${used}/${total}`;
 }
 
 function spendOf(answer: Answer, language: Language): string | undefined {

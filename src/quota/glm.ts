@@ -78,7 +78,7 @@ export async function askGlm(web: Web, source: GlmSource): Promise<Answer<"glm">
 }
 
 /** @throws AskError where the reply cannot be understood. */
-export function readGlm(reply: Reply): Answer<"glm"> {
+function readGlm(reply: Reply): Answer<"glm"> {
   if (reply.status === 429)
     return { section: { kind: "rate_limited" }, reason: phrase("quota.reason.status", { status: 429 }) };
   if (reply.status === 401 || reply.status === 403) {

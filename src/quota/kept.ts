@@ -3,15 +3,13 @@
  * takes to start.
  */
 
-import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { isPhrase, type Phrase } from "../locale/index.ts";
-import { writeAtomic } from "../platform/atomic.ts";
+import type { Phrase } from "../locale/index.ts";
 import { readRegular } from "../platform/files.ts";
-import { isObj, list, num, type Obj, obj, str, text } from "../platform/json.ts";
+import { isObj, num, type Obj, obj, str, text } from "../platform/json.ts";
 import { FAILURE_FRESH_MS, FRESH_MS } from "./limits.ts";
-import type { Answer, ProviderName } from "./types.ts";
+import { type Answer, PROVIDERS, type ProviderName } from "./types.ts";
 
 /** An answer, and when it was given; epoch ms. */
 export interface Dated<Name extends ProviderName = ProviderName> {
@@ -20,7 +18,8 @@ export interface Dated<Name extends ProviderName = ProviderName> {
 }
 
 export const VERSION = 1;
-const REFRESHED = "quota-refreshed.json";
+/** Tells when all providers were asked last. */
+export const REFRESHED = "quota-refreshed.json";
 
 /** How long an answer counts, in ms. */
 export interface Freshness {
@@ -68,6 +67,32 @@ export function readKept<Name extends ProviderName>(
   const reason = phraseOf(file.reason);
   const section = file.section as unknown as Answer<Name>["section"];
   return { at, answer: { section, ...(reason ? { reason } : {}) } };
+}
+
+/** Failures that may pass: the numbers before one are still worth something. */
+export const PASSING: ReadonlySet<string> = new Set(["unavailable", "rate_limited"]);
+
+/**
+ * The last numbers that were kept for this account, also from before a failure that may pass; any other answer as it is.
+ */
+export function readLastGood<Name extends ProviderName>(
+  dir: string,
+  name: Name,
+  of: string,
+): Dated<Name> | undefined {
+  const kept = readKept(dir, name, of);
+  if (!kept || !PASSING.has(kept.answer.section.kind)) return kept;
+  const good = obj(keptFile(dir, name)?.good);
+  const at = num(good.at);
+  if (at === undefined || !isSection(name, good.section)) return kept;
+  return { at, answer: { section: good.section as unknown as Answer<Name>["section"] } };
+}
+
+/** What a file keeps of the numbers before a failure, for `readLastGood`. */
+export function goodBefore(before: Obj | undefined, of: string, answer: Answer): Obj | undefined {
+  if (!before || before.of !== of || !PASSING.has(answer.section.kind)) return undefined;
+  const good = obj(before.section).kind === "success" ? before : obj(before.good);
+  return good.section === undefined ? undefined : { at: good.at, section: good.section };
 }
 
 const FAILURES: Readonly<Record<ProviderName, readonly string[]>> = {
@@ -128,18 +153,16 @@ function isTime(value: unknown): boolean {
   return isCount(value) && !Number.isNaN(new Date(Number(value)).getTime());
 }
 
+/** A reason in the shape of one; whether its sentence is known, this room does not know. */
 function phraseOf(value: unknown): Phrase | undefined {
+  const key = text(obj(value).key);
   const params = obj(obj(value).params);
-  if (list(Object.values(params)).some((each) => typeof each !== "string" && typeof each !== "number"))
-    return undefined;
-  const phrase = {
-    key: text(obj(value).key) ?? "",
-    params: params as Readonly<Record<string, string | number>>,
-  };
-  return isPhrase(phrase) ? phrase : undefined;
+  const plain = Object.values(params).every((each) => typeof each === "string" || typeof each === "number");
+  if (key === undefined || !plain) return undefined;
+  return { key, params } as Phrase;
 }
 
-/** True where all providers were asked for this account so lately that a status bar need not have them asked. */
+/** True where all providers were asked for these accounts so lately that a status bar need not have them asked. */
 export function wasRefreshed(dir: string, of: string, now: number): boolean {
   try {
     const { at, of: whose } = obj(JSON.parse(readRegular(join(dir, REFRESHED))));
@@ -150,11 +173,6 @@ export function wasRefreshed(dir: string, of: string, now: number): boolean {
   }
 }
 
-/** @param now epoch ms. */
-export async function noteRefreshed(dir: string, of: string, now: number): Promise<void> {
-  await writeAtomic(join(dir, REFRESHED), `${JSON.stringify({ v: VERSION, at: now, of })}\n`, 0o600);
-}
-
 export interface AccountFiles {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly home: string;
@@ -162,30 +180,32 @@ export interface AccountFiles {
   readonly configFile: string;
 }
 
-const VARIABLES = [
-  "ZCODE_PROVIDER",
-  "OLLAMA_API_KEY",
-  "OPENCODE_GO_WORKSPACE_ID",
-  "OPENCODE_GO_AUTH_COOKIE",
-  "ZCODE_ACP_GLM_ORIGIN",
-  "ZCODE_ACP_OPENCODE_ORIGIN",
-  "ZCODE_ACP_OLLAMA_ORIGIN",
-] as const;
+const VARIABLES: Readonly<Record<ProviderName, readonly string[]>> = {
+  glm: ["ZCODE_PROVIDER", "ZCODE_ACP_GLM_ORIGIN"],
+  opencode: ["OPENCODE_GO_WORKSPACE_ID", "OPENCODE_GO_AUTH_COOKIE", "ZCODE_ACP_OPENCODE_ORIGIN"],
+  ollama: ["OLLAMA_API_KEY", "ZCODE_ACP_OLLAMA_ORIGIN"],
+};
 
 /**
- * Tells accounts apart without naming one, and without reading a key: it changes with every variable and file that a key
- * may come from. Nothing can be made of it.
+ * Tells a provider's accounts apart without naming one, and without reading a key: it changes with every variable and
+ * file that its key may come from, and with nothing else, so that processes of different environments know that they ask
+ * for the same. Nothing can be made of it.
  */
-export function accountStamp({ env, home, zcodeHome, configFile }: AccountFiles): string {
-  const files = [
-    join(zcodeHome, "v2", "config.json"),
-    configFile,
-    join(home, ".pi", "agent", "opencode-go.json"),
-  ];
-  const hash = createHash("sha256");
-  for (const name of VARIABLES) hash.update(`${name}=${env[name] ?? ""}\0`);
-  for (const path of files) hash.update(`${path}=${stampOf(path)}\0`);
+export function accountStamp(name: ProviderName, { env, home, zcodeHome, configFile }: AccountFiles): string {
+  const own = {
+    glm: [join(zcodeHome, "v2", "config.json")],
+    opencode: [join(home, ".pi", "agent", "opencode-go.json")],
+    ollama: [],
+  };
+  const hash = new Bun.CryptoHasher("sha256");
+  for (const variable of VARIABLES[name]) hash.update(`${variable}=${env[variable] ?? ""}\0`);
+  for (const path of [configFile, ...own[name]]) hash.update(`${path}=${stampOf(path)}\0`);
   return hash.digest("hex").slice(0, 12);
+}
+
+/** The same of all providers' accounts together. */
+export function accountsStamp(files: AccountFiles): string {
+  return PROVIDERS.map((name) => accountStamp(name, files)).join("-");
 }
 
 function stampOf(path: string): string {

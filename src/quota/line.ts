@@ -1,12 +1,11 @@
 /** One short line for shell prompts and status bars. */
 
-import { rowsOf } from "./card.ts";
 import type { Report } from "./reader.ts";
-import { fit, percentText } from "./text.ts";
+import { percentText, rowsOf } from "./rows.ts";
 import type { ProviderName } from "./types.ts";
 
-/** Columns of a name: a provider may call a window as it likes, and the line stands in a shell's prompt. */
-const NAME_COLUMNS = 32;
+/** Characters of a name: a provider may call a window as it likes, and the line stands in a shell's prompt. */
+const NAME_CHARS = 32;
 
 /** `5h 35% · Week 12%` of the first provider that has numbers; undefined where none has. */
 export function usageLine(names: readonly ProviderName[], report: Partial<Report>): string | undefined {
@@ -18,7 +17,13 @@ export function usageLine(names: readonly ProviderName[], report: Partial<Report
     const own = rows.filter((row) => row.label !== "MCP");
     const shown = own.length > 0 ? own : rows;
     if (shown.length > 0)
-      return shown.map((row) => `${fit(row.label, NAME_COLUMNS)} ${percentText(row.percent)}`).join(" · ");
+      return shown.map((row) => `${short(row.label)} ${percentText(row.percent)}`).join(" · ");
   }
   return undefined;
+}
+
+function short(name: string): string {
+  return name.length > NAME_CHARS
+    ? `${[...name.slice(0, 2 * NAME_CHARS)].slice(0, NAME_CHARS - 1).join("")}…`
+    : name;
 }

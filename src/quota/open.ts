@@ -5,9 +5,10 @@ import type { Log } from "../platform/log.ts";
 import type { Paths } from "../platform/paths.ts";
 import type { Web } from "./ask.ts";
 import { QuotaCache } from "./cache.ts";
-import { accountStamp } from "./kept.ts";
+import { accountStamp, accountsStamp } from "./kept.ts";
 import { QuotaReader } from "./reader.ts";
 import { quotaSources, type SourceSettings } from "./sources.ts";
+import type { ProviderName } from "./types.ts";
 
 export interface QuotaDeps {
   readonly clock: Clock;
@@ -17,10 +18,16 @@ export interface QuotaDeps {
   readonly config: Pick<SourceSettings, "provider" | "quota">;
 }
 
-export function openQuota({ clock, log, env, paths, config }: QuotaDeps): { reader: QuotaReader; web: Web } {
+export function openQuota({ clock, log, env, paths, config }: QuotaDeps): {
+  reader: QuotaReader;
+  web: Web;
+  noteRefreshed(): Promise<void>;
+} {
   const web: Web = { clock, fetch: (url, init) => fetch(url, init) };
   const settings = { ...config, home: paths.home, zcodeHome: paths.zcodeHome };
   const cache = new QuotaCache(paths.stateDir, clock, log);
-  const account = () => accountStamp({ env, ...paths });
-  return { web, reader: new QuotaReader({ web, sources: () => quotaSources(settings), account, cache }) };
+  const files = { env, ...paths };
+  const account = (name: ProviderName) => accountStamp(name, files);
+  const reader = new QuotaReader({ web, sources: () => quotaSources(settings), account, cache });
+  return { web, reader, noteRefreshed: () => cache.noteRefreshed(accountsStamp(files)) };
 }

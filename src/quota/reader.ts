@@ -21,7 +21,7 @@ export interface ReaderDeps {
   /** Read at each question: signing in elsewhere must be enough. */
   sources(): Sources;
   /** Stands for whose usage it is. */
-  account(): string;
+  account(name: ProviderName): string;
   /** Undefined where nothing is to be kept on disk. */
   readonly cache: QuotaCache | undefined;
   readonly freshness?: Freshness;
@@ -59,7 +59,7 @@ export class QuotaReader {
     const local = withoutAsking(name, sources);
     const now = this.deps.web.clock.now();
     if (local) return Promise.resolve({ at: now, answer: local });
-    const of = this.deps.account();
+    const of = this.deps.account(name);
     const freshness = this.deps.freshness ?? FRESHNESS;
     const known = this.memory.get(name);
     if (known?.of === of && isFresh(known.dated, now, freshness)) return Promise.resolve(known.dated);

@@ -44,7 +44,7 @@ const Ollama = z.discriminatedUnion("kind", [
 ]);
 
 /** Sections by provider. */
-export const Sections = { glm: Glm, opencode: Opencode, ollama: Ollama };
+const Sections = { glm: Glm, opencode: Opencode, ollama: Ollama };
 
 /** A whole body of `GET /api/quota`. */
 export const UsageBody = z.looseObject(Sections);

@@ -7,11 +7,6 @@ export function widthOf(text: string): number {
   return Bun.stringWidth(text);
 }
 
-/** A text of another make, without anything that a terminal would act on. */
-export function plain(text: string): string {
-  return text.replace(/[\0-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, " ");
-}
-
 /** So much of a text as fits; what is cut ends in an ellipsis. */
 export function fit(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
@@ -57,11 +52,4 @@ export function clockTime(at: number, now: number): string {
     date.getMonth() === today.getMonth() &&
     date.getDate() === today.getDate();
   return sameDay ? time : `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())} ${time}`;
-}
-
-/** A percentage as it is read: whole, save where that would hide a use or a rest. */
-export function percentText(value: number): string {
-  const whole = Math.round(value);
-  if ((whole === 0 && value > 0) || (whole === 100 && value < 100)) return `${Math.floor(value * 10) / 10}%`;
-  return `${whole}%`;
 }

@@ -21,14 +21,16 @@ export interface PromptContent {
 export interface PendingPrompt {
   readonly prompt: PromptContent;
   readonly settle: (outcome: Outcome) => void;
-  /** It was on its way once; later tries are the same prompt. */
+  /** It was on its way, and was taken, once; later tries are the same prompt. */
   sent: boolean;
+  taken: boolean;
 }
 
 /** Settings that a person chose. */
 export interface Wish {
   readonly mode?: string;
   readonly model?: ModelRef;
+  readonly thought?: string;
 }
 
 export class Conversation {

@@ -16,6 +16,8 @@ export const HISTORY_DEADLINE_MS = 10_000;
 export const TITLE_CHARS = 80;
 /** An answer waits this long for its conversation to be written down; milliseconds of real time. */
 export const RECORD_MS = 1_000;
+/** The same where it was cancelled, which is answered within 200 ms. */
+export const RECORD_CANCELLED_MS = 100;
 /** How often a session is brought up again that the backend drops before it is used. */
 export const BRING_UP_TRIES = 5;
 /** A resident session that was quiet this long is asked for what it has before it is used; milliseconds. */

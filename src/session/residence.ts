@@ -9,10 +9,11 @@ import { errors } from "../errors/index.ts";
 import type { Clock } from "../platform/clock.ts";
 import { isObj, list, num, type Obj, obj, text } from "../platform/json.ts";
 import type { AliasStore } from "../store/aliases.ts";
+import type { TasksIndex } from "../store/tasksIndex.ts";
 import { contextUsage, planUpdate } from "../translate/events.ts";
 import type { Update } from "../translate/updates.ts";
 import type { Conversation, Wish } from "./conversation.ts";
-import { BRING_UP_TRIES, RESIDENT_TRUST_MS } from "./limits.ts";
+import { BRING_UP_TRIES, RESIDENT_TRUST_MS, SET_ASIDE_DEATHS } from "./limits.ts";
 import type { Registry } from "./registry.ts";
 import { chosenModel, type ModelRef } from "./settings.ts";
 
@@ -35,6 +36,8 @@ export interface ResidenceHooks {
   settings(conversation: Conversation, patch: Obj): void;
   /** A session was made; `session` of its snapshot. */
   created(conversation: Conversation, session: Obj): void;
+  /** A model that is not there any more was replaced; the names of both. */
+  replaced(conversation: Conversation, gone: string, instead: string): void;
   /** The snapshot of a session that was there before. */
   resumed(conversation: Conversation, snapshot: Obj): void;
 }
@@ -47,6 +50,7 @@ export interface CallOptions extends RequestOptions {
 export interface ResidenceDeps {
   readonly backend: Backend;
   readonly aliases: AliasStore;
+  readonly index: TasksIndex;
   /** The scaled clock of the rules. */
   readonly rules: Clock;
 }
@@ -128,6 +132,8 @@ export class Residence {
   }
 
   private async bringUp(conversation: Conversation): Promise<Obj> {
+    // Whatever needs its session, it is not the next process that dies of it.
+    if (conversation.deaths >= SET_ASIDE_DEATHS) throw errors.sessionSetAside(conversation.id);
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.bringUpOnce(conversation);
@@ -171,7 +177,20 @@ export class Residence {
       throw error;
     }
     this.trust(conversation);
+    if (!fresh) await this.repairModel(conversation);
     return snapshot;
+  }
+
+  /** A session whose model is not there any more runs nothing: the first that is there takes its place, and is named. */
+  private async repairModel(conversation: Conversation): Promise<void> {
+    const { model, models } = conversation.settings;
+    const [first] = models;
+    if (model === undefined || first === undefined || chosenModel(conversation.settings)) return;
+    const selection = withLevel(conversation, first.ref);
+    const params = { sessionId: conversation.backendId, model: selection, persistAsWorkspaceLastUsed: false };
+    const answer = await this.deps.backend.call("session/setModel", params, ["persistAsWorkspaceLastUsed"]);
+    this.hooks.settings(conversation, { model: { current: selection }, ...settingsOf(answer) });
+    this.hooks.replaced(conversation, model.modelId, first.label);
   }
 
   private async createSession(conversation: Conversation): Promise<Obj> {
@@ -186,6 +205,7 @@ export class Residence {
         level === undefined ? wanted.model : { ...wanted.model, options: { reasoningLevel: level } };
       if (level !== undefined) params.thoughtLevel = level;
     }
+    if (wanted.thought !== undefined) params.thoughtLevel = wanted.thought;
     const snapshot = obj(await this.deps.backend.call("session/create", params, CREATE_OPTIONAL));
     const backendId = text(obj(snapshot.session).sessionId);
     if (backendId === undefined) throw errors.backendAnswered("session/create", "no session id");
@@ -217,10 +237,16 @@ export class Residence {
     } catch (error) {
       if (!isEvicted(error)) throw error;
       // A session that was never prompted is not stored: a fresh one stands behind the same placeholder.
-      if (conversation.prompted || conversation.id === backendId)
+      // Of what an earlier bridge did with it only the app's list tells.
+      const used = conversation.residency === 0 && (await this.deps.index.wasUsed(backendId));
+      if (conversation.prompted || conversation.id === backendId || used)
         throw errors.sessionUnknown(conversation.id);
-      const { mode, model } = conversation.settings;
-      conversation.wanted = { ...(mode ? { mode } : {}), ...(model ? { model } : {}) };
+      const { mode, model, thought } = conversation.settings;
+      conversation.wanted = {
+        ...(mode ? { mode } : {}),
+        ...(model ? { model } : {}),
+        ...(thought ? { thought } : {}),
+      };
       return this.createSession(conversation);
     }
   }
@@ -258,7 +284,7 @@ export class Residence {
    * as chosen meanwhile.
    */
   async applyWanted(conversation: Conversation): Promise<void> {
-    const { mode, model } = conversation.wanted;
+    const { mode, model, thought } = conversation.wanted;
     conversation.wanted = {};
     if (mode !== undefined) {
       await this.unlessBusy(conversation, { mode }, async () => {
@@ -270,6 +296,19 @@ export class Residence {
     }
     if (model !== undefined)
       await this.unlessBusy(conversation, { model }, () => this.setModel(conversation, model));
+    if (thought !== undefined) {
+      await this.unlessBusy(conversation, { thought }, async () => {
+        const params = {
+          sessionId: conversation.backendId,
+          thoughtLevel: thought,
+          persistAsWorkspaceLastUsed: false,
+        };
+        const answer = await this.call(conversation, "session/setThoughtLevel", params, [
+          "persistAsWorkspaceLastUsed",
+        ]);
+        this.hooks.settings(conversation, { thoughtLevel: { current: thought }, ...settingsOf(answer) });
+      });
+    }
   }
 
   private async unlessBusy(
@@ -299,11 +338,7 @@ export class Residence {
 
   /** Sets a model with a level that it knows: one that declares levels refuses a choice without. */
   private async setModel(conversation: Conversation, model: ModelRef): Promise<void> {
-    const choice = conversation.settings.models.find(
-      (entry) => entry.ref.providerId === model.providerId && entry.ref.modelId === model.modelId,
-    );
-    const level = choice?.defaultLevel ?? choice?.levels[0];
-    const selection = level === undefined ? model : { ...model, options: { reasoningLevel: level } };
+    const selection = withLevel(conversation, model);
     const answer = await this.call(
       conversation,
       "session/setModel",
@@ -348,11 +383,19 @@ export class Residence {
   }
 }
 
+/** A model with a level that it knows. */
+function withLevel({ settings: { models } }: Conversation, model: ModelRef): Obj {
+  const choice = chosenModel({ model, models });
+  const level = choice?.defaultLevel ?? choice?.levels[0];
+  return { ...model, ...(level === undefined ? {} : { options: { reasoningLevel: level } }) };
+}
+
 /** A wish in the shape of a settings patch. */
-export function wishedSettings({ mode, model }: Wish): Obj {
+export function wishedSettings({ mode, model, thought }: Wish): Obj {
   return {
     ...(mode === undefined ? {} : { mode: { current: mode } }),
     ...(model === undefined ? {} : { model: { current: model } }),
+    ...(thought === undefined ? {} : { thoughtLevel: { current: thought } }),
   };
 }
 

@@ -20,7 +20,7 @@ import type { Update } from "../translate/updates.ts";
 import { isRunning, type Notice, type Outcome } from "../turn/machine.ts";
 import { Conversation, type PromptContent, type Wish } from "./conversation.ts";
 import { Intake } from "./intake.ts";
-import { LIST_LIMIT, RECORD_MS, SET_ASIDE_DEATHS, TODO_REREAD_MS } from "./limits.ts";
+import { LIST_LIMIT, RECORD_CANCELLED_MS, RECORD_MS, SET_ASIDE_DEATHS, TODO_REREAD_MS } from "./limits.ts";
 import { Registry } from "./registry.ts";
 import { Residence, todosOf, wishedSettings } from "./residence.ts";
 import { chosenModel, foldSettings, type Settings } from "./settings.ts";
@@ -88,12 +88,14 @@ export class Sessions {
         const backendId = text(session.sessionId);
         if (backendId !== undefined) this.titles.created(conversation, backendId, session.traceId);
       },
+      replaced: (conversation, gone, instead) =>
+        this.say(conversation, t("notice.modelReplaced", { gone, instead }, deps.language)),
       resumed: (conversation, snapshot) => {
         this.catchUp(conversation, snapshot.messages);
         // Whatever ran there and asked is over.
         this.turns.dispatch(conversation, { type: "gone" });
         deps.sink.dropQuestions(conversation);
-        this.titles.stored(conversation, obj(snapshot.session).title);
+        this.titles.stored(conversation, obj(snapshot.session));
         const { backendId } = conversation;
         if (backendId !== undefined) void this.titles.resumed(conversation, backendId);
       },
@@ -109,6 +111,7 @@ export class Sessions {
         conversation.translate.shown.prompted(prompt.content);
         this.titles.sent(conversation, prompt);
       },
+      taken: (conversation, prompt) => this.titles.taken(conversation, prompt),
       idle: (conversation) => this.idle(conversation),
       mayRestart: () => this.mayRestart(),
       notice: (conversation, notice) => this.notice(conversation, notice),
@@ -195,13 +198,14 @@ export class Sessions {
   /**
    * Resolves when a later bridge would find the way from the conversation's id to its session, or after a moment: an
    * answer is not held up for longer by a disk.
+   * @param cancelled a person wants it to end now, and is owed the answer at once.
    */
-  async recorded(conversation: Conversation): Promise<void> {
+  async recorded(conversation: Conversation, cancelled: boolean): Promise<void> {
     const { recording } = conversation;
     if (!recording) return;
     let timer: Timer | undefined;
     const late = new Promise<void>((resolve) => {
-      timer = this.deps.clock.after(RECORD_MS, resolve);
+      timer = this.deps.clock.after(cancelled ? RECORD_CANCELLED_MS : RECORD_MS, resolve);
     });
     await Promise.race([recording, late]);
     timer?.cancel();
@@ -359,15 +363,21 @@ export class Sessions {
     void this.compact(conversation).catch((error) => this.logFailure("session/compact", error));
   }
 
-  /** Has the context made smaller; prompts wait for it meanwhile. */
-  private async compact(conversation: Conversation): Promise<void> {
+  /** Has the context made smaller; prompts wait for it meanwhile. @returns what the backend answered at once. */
+  async compact(conversation: Conversation, instructions?: string): Promise<Obj> {
     this.turns.dispatch(conversation, { type: "compact" });
     try {
-      const params = { sessionId: conversation.backendId };
-      await this.residence.call(conversation, "session/compact", params);
+      const params = { sessionId: conversation.backendId, ...(instructions ? { instructions } : {}) };
+      return obj(await this.call(conversation, "session/compact", params));
     } finally {
       this.turns.dispatch(conversation, { type: "compactAnswered" });
     }
+  }
+
+  /** A request about a conversation, whose session is made ready first. */
+  async call(conversation: Conversation, method: string, params: Obj): Promise<unknown> {
+    await this.residence.of(conversation);
+    return this.residence.call(conversation, method, { ...params, sessionId: conversation.backendId });
   }
 
   private register(id: string, cwd: string, mcpServers: readonly Obj[]): Conversation {
@@ -432,7 +442,9 @@ export class Sessions {
             { seconds: notice.ms / 1000, attempt: notice.attempt, attempts: notice.attempts },
             language,
           )
-        : t(`notice.${notice.kind}`, {}, language);
+        : notice.kind === "waiting"
+          ? t(`notice.waiting.${notice.behind}`, {}, language)
+          : t(`notice.${notice.kind}`, {}, language);
     this.say(conversation, words);
   }
 
@@ -447,22 +459,25 @@ export class Sessions {
     });
   }
 
-  /** The list is written a moment after the tool's result: it is read once more, and told where it differs. */
+  /**
+   * The list is written a moment after the tool's result: it is read once more, and told where it differs. A further
+   * result puts that off, since what is read before its list is written is the list before it.
+   */
   private rereadTodos(conversation: Conversation): void {
-    if (conversation.rereading) return;
-    conversation.rereading = this.deps.rules.after(TODO_REREAD_MS, () => {
-      conversation.rereading = undefined;
+    conversation.rereading?.cancel();
+    const rereading = this.deps.rules.after(TODO_REREAD_MS, () => {
       const { backendId } = conversation;
       if (backendId === undefined || !this.residence.holds(conversation)) return;
       this.deps.backend
         .call("session/read", { sessionId: backendId, messageLimit: 0 }, ["messageLimit"])
         .then((answer) => {
           const todos = todosOf(obj(answer));
-          if (todos.length === 0) return;
+          if (todos.length === 0 || conversation.rereading !== rereading) return;
           for (const change of planUpdate(conversation.translate, todos)) this.deliver(conversation, change);
         })
         .catch((error) => this.logFailure("session/read", error));
     });
+    conversation.rereading = rereading;
   }
 
   private logFailure(method: string, error: unknown): void {
@@ -478,6 +493,7 @@ function sameSettings(a: Settings, b: Settings): boolean {
   return (
     a.mode === b.mode &&
     a.thought === b.thought &&
+    a.levels.join() === b.levels.join() &&
     a.model?.providerId === b.model?.providerId &&
     a.model?.modelId === b.model?.modelId &&
     a.models.length === b.models.length &&

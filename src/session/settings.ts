@@ -24,9 +24,17 @@ export interface Settings {
   readonly thought: string | undefined;
   /** Empty until the backend or a file named some. */
   readonly models: readonly ModelChoice[];
+  /** Levels that the backend named beside the model's own. */
+  readonly levels: readonly string[];
 }
 
-export const NO_SETTINGS: Settings = { mode: undefined, model: undefined, thought: undefined, models: [] };
+export const NO_SETTINGS: Settings = {
+  mode: undefined,
+  model: undefined,
+  thought: undefined,
+  models: [],
+  levels: [],
+};
 
 /** Modes that every build knows; a session may be in another, which is then shown as well. */
 export const MODES = ["build", "edit", "plan", "yolo"] as const;
@@ -41,6 +49,7 @@ export function foldSettings(settings: Settings, patch: Obj): Settings {
   const model = obj(source.model);
   const current = modelRef(model.current);
   const available = list(model.available).flatMap(modelChoice);
+  const named = obj(source.thoughtLevel).available;
   return {
     mode: text(obj(source.mode).current) ?? settings.mode,
     model: current ?? settings.model,
@@ -48,8 +57,26 @@ export function foldSettings(settings: Settings, patch: Obj): Settings {
       text(obj(source.thoughtLevel).current) ??
       text(obj(obj(model.current).options).reasoningLevel) ??
       settings.thought,
+    levels: named === undefined ? settings.levels : levelNames(named),
     models: available.length > 1 || settings.models.length === 0 ? available : settings.models,
   };
+}
+
+function levelNames(levels: unknown): string[] {
+  return list(levels).flatMap((level) => text(obj(level).value) ?? text(level) ?? []);
+}
+
+/** Thinking levels to choose from: the chosen model's own, where it names some. */
+export function levelsOf(settings: Settings): readonly string[] {
+  const own = chosenModel(settings)?.levels ?? [];
+  return own.length > 0 ? own : settings.levels;
+}
+
+/** The level that is set, or the model's own default. */
+export function currentLevel(settings: Settings): string | undefined {
+  const levels = levelsOf(settings);
+  const wanted = settings.thought ?? chosenModel(settings)?.defaultLevel;
+  return wanted !== undefined && levels.includes(wanted) ? wanted : levels[0];
 }
 
 /** What is known of the model that is chosen. */
@@ -73,7 +100,7 @@ function modelChoice(value: unknown): ModelChoice[] {
       label: text(entry.label) ?? ref.modelId,
       providerLabel: text(entry.providerLabel),
       contextWindow: num(entry.contextWindow),
-      levels: list(reasoning.levels).flatMap((level) => text(obj(level).value) ?? text(level) ?? []),
+      levels: levelNames(reasoning.levels),
       defaultLevel: text(reasoning.defaultLevel),
     },
   ];

@@ -5,7 +5,7 @@
  */
 
 import type { Clock } from "../platform/clock.ts";
-import { text } from "../platform/json.ts";
+import { type Obj, text } from "../platform/json.ts";
 import type { TasksIndex } from "../store/tasksIndex.ts";
 import type { Conversation, PromptContent } from "./conversation.ts";
 import { TITLE_CHARS } from "./limits.ts";
@@ -16,6 +16,9 @@ export interface TitleDeps {
 }
 
 export class Titles {
+  /** Conversations whose title was made of a prompt that is not taken yet. */
+  private readonly unlisted = new WeakSet<Conversation>();
+
   constructor(
     private readonly deps: TitleDeps,
     /** A conversation is called something else now; told after the record has it. */
@@ -36,14 +39,23 @@ export class Titles {
     });
   }
 
-  /** @param stored the title of a snapshot; empty where the backend has none. */
-  stored(conversation: Conversation, stored: unknown): void {
+  /**
+   * The title in a snapshot's `session`; empty where the backend has none. Its own first words are no better than ours
+   * here either.
+   */
+  stored(conversation: Conversation, { title: stored, titleSource: source }: Obj): void {
     const title = text(stored);
-    if (title !== undefined && !conversation.titlePinned) this.adopt(conversation, title);
+    if (title === undefined || conversation.titlePinned) return;
+    const made = source === "generated" || source === "custom";
+    if (!made && source !== undefined && conversation.title !== "") return;
+    conversation.titlePinned = source === "custom";
+    this.adopt(conversation, title);
   }
 
   /** A session of an earlier process: a person may have renamed it there, or in the app. */
   async resumed(conversation: Conversation, backendId: string): Promise<void> {
+    // An id of its own was given out by a bridge, which made the session as well.
+    if (conversation.residency === 1 && conversation.id !== backendId) void this.deps.index.adopt(backendId);
     const chosen = await this.deps.index.chosenTitle(backendId);
     if (chosen === undefined || conversation.titlePinned) return;
     conversation.titlePinned = true;
@@ -52,15 +64,18 @@ export class Titles {
 
   /** A prompt is on its way. */
   sent(conversation: Conversation, { content }: PromptContent): void {
-    const { backendId } = conversation;
+    if (conversation.backendId === undefined || conversation.title !== "") return;
+    const title = firstLine(content);
+    if (title === "") return;
+    this.adopt(conversation, title);
+    this.unlisted.add(conversation);
+  }
+
+  /** The backend has taken a prompt: from here on the list may say that the conversation was used. */
+  taken(conversation: Conversation, { content }: PromptContent): void {
+    const { backendId, title } = conversation;
     if (backendId === undefined) return;
-    if (conversation.title === "") {
-      const title = firstLine(content);
-      if (title !== "") {
-        this.adopt(conversation, title);
-        void this.deps.index.autoTitle(backendId, title);
-      }
-    }
+    if (this.unlisted.delete(conversation)) void this.deps.index.autoTitle(backendId, title);
     void this.deps.index.searchable(backendId, content);
   }
 

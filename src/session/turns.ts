@@ -21,6 +21,8 @@ export interface TurnHooks {
   running(conversation: Conversation, running: boolean): void;
   /** A prompt was written to the backend for the first time. */
   sent(conversation: Conversation, prompt: PromptContent): void;
+  /** The backend has taken a prompt. */
+  taken(conversation: Conversation, prompt: PromptContent): void;
   /** Nothing runs, waits or holds the lock any more. */
   idle(conversation: Conversation): void;
   /** One line for the person, beside what the model says. */
@@ -53,7 +55,7 @@ export class TurnRunner {
   prompt(conversation: Conversation, prompt: PromptContent): { key: number; outcome: Promise<Outcome> } {
     const key = conversation.nextKey++;
     const outcome = new Promise<Outcome>((settle) =>
-      conversation.prompts.set(key, { prompt, settle, sent: false }),
+      conversation.prompts.set(key, { prompt, settle, sent: false, taken: false }),
     );
     this.dispatch(conversation, { type: "prompt", key });
     return { key, outcome };
@@ -159,6 +161,10 @@ export class TurnRunner {
       }
       const { accepted } = obj(await answer);
       if (accepted === false) throw errors.promptFailed("other", "The agent refused the prompt.");
+      if (!pending.taken) {
+        pending.taken = true;
+        this.hooks.taken(conversation, pending.prompt);
+      }
       this.dispatch(conversation, { type: "accepted", key });
     } catch (error) {
       this.dispatch(conversation, { type: "refused", key, busy: isBusy(error), error: asError(error) });
@@ -211,7 +217,7 @@ function begins(effect: Effect): boolean {
 
 /** A setting was changed while the backend could not take it. */
 function hasWishes({ wanted }: Conversation): boolean {
-  return wanted.mode !== undefined || wanted.model !== undefined;
+  return wanted.mode !== undefined || wanted.model !== undefined || wanted.thought !== undefined;
 }
 
 function asError(error: unknown): Error {

@@ -11,7 +11,7 @@ import type { Database } from "bun:sqlite";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type Clock, sleep } from "../platform/clock.ts";
-import { isObj, type Obj, obj, str } from "../platform/json.ts";
+import { isObj, type Obj, obj, str, text } from "../platform/json.ts";
 import type { Log } from "../platform/log.ts";
 
 export interface IndexRow {
@@ -31,10 +31,15 @@ const BUSY_MS: readonly number[] = [20, 50, 100, 200, 400, 800];
 /** Search text is the person's words; more than this is not looked through by anybody. */
 const SEARCH_CHARS = 8_000;
 
+/** What stands in `meta_json` of a row that a bridge adds, and what may. */
+const META_NAMES =
+  "createdAt,mode,provider,status,target,taskId,title,titleOverridden,updatedAt,workspacePath";
+const META_OPTIONAL: ReadonlySet<string> = new Set(["traceId", "model"]);
+
 export class TasksIndex {
   readonly path: string;
   private queue: Promise<void> = Promise.resolve();
-  /** Rows that this process added: automatic writes go to these alone. */
+  /** Rows that a bridge added, with their search text: automatic writes go to these alone. */
   private readonly own = new Map<string, string>();
 
   /** @param zcodeHome the directory that holds `v2`. */
@@ -58,6 +63,20 @@ export class TasksIndex {
         .query(`INSERT OR IGNORE INTO tasks (${names}) VALUES (${marks})`)
         .run(...values.map(([, value]) => value));
       this.own.set(row.taskId, "");
+    });
+  }
+
+  /**
+   * A conversation that an earlier bridge made: its row is one of ours where it still is what a bridge adds, and not
+   * what the app has put in its place.
+   */
+  adopt(taskId: string): Promise<void> {
+    return this.change("read", (database) => {
+      const row = obj(database.query("SELECT * FROM tasks WHERE task_id = ?").get(taskId));
+      const meta = parsed(row.meta_json);
+      const names = Object.keys(meta).filter((name) => !META_OPTIONAL.has(name));
+      if (meta.taskId === taskId && names.toSorted().join() === META_NAMES)
+        this.own.set(taskId, str(row.searchable_text) ?? "");
     });
   }
 
@@ -106,6 +125,18 @@ export class TasksIndex {
     return title;
   }
 
+  /** True where the list holds a title or words of a conversation: it was used, by whichever program. */
+  async wasUsed(taskId: string): Promise<boolean> {
+    let used = false;
+    await this.change("read", (database) => {
+      const row = obj(database.query("SELECT * FROM tasks WHERE task_id = ?").get(taskId));
+      used = [row.title, row.searchable_text, parsed(row.meta_json).title].some(
+        (each) => text(each) !== undefined,
+      );
+    });
+    return used;
+  }
+
   /** Resolves when everything asked for so far is done or given up. */
   flushed(): Promise<void> {
     return this.queue;
@@ -128,11 +159,7 @@ export class TasksIndex {
     for (const row of rows) {
       if (!chosen && row.title_overridden === 1) continue;
       // The app shows the title of `meta_json` before that of the column, so it goes into both.
-      const meta = JSON.stringify({
-        ...parsed(row.meta_json),
-        title,
-        ...(chosen ? { titleOverridden: true } : {}),
-      });
+      const meta = JSON.stringify({ ...parsed(row.meta_json), title });
       const sets = ["title = ?", "meta_json = ?", ...(chosen && overridden ? ["title_overridden = 1"] : [])];
       database
         .query(`UPDATE tasks SET ${sets.join(", ")} WHERE task_id = ? AND workspace_key = ?`)

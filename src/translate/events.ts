@@ -317,16 +317,14 @@ function subagentResult(content: string): { body: string; subagent: SubagentResu
 
 function sessionUpdated(state: TranslateState, payload: Obj): Update[] {
   if (payload.taskId !== undefined) return [];
-  state.contextWindow = tokens(payload.contextWindow) || state.contextWindow;
   const source = str(payload.querySource);
   const updates: Update[] = [];
   // Titles and compaction make model requests of their own, which say nothing of this conversation's context.
-  if (
-    payload.usage !== undefined &&
-    payload.type === undefined &&
-    (source === undefined || source === "main_turn")
-  ) {
-    updates.push(...usage(state, obj(payload.usage)));
+  if (source === undefined || source === "main_turn") {
+    const window = num(payload.contextWindow);
+    if (payload.usage === undefined || payload.type !== undefined)
+      updates.push(...setWindow(state, window ?? 0));
+    else updates.push(...usage(state, obj(payload.usage), window));
   }
   const compacted = num(payload.truePostCompactTokenCount) ?? num(payload.postCompactTokenCount);
   if (compacted !== undefined) updates.push(...contextUsage(state, compacted, undefined));
@@ -340,10 +338,10 @@ function turnUsage(state: TranslateState, payload: Obj): Update[] {
   return [];
 }
 
-function usage(state: TranslateState, value: Obj): Update[] {
+function usage(state: TranslateState, value: Obj, size: number | undefined): Update[] {
   const used =
     tokens(value.totalTokens) ?? (tokens(value.inputTokens) ?? 0) + (tokens(value.outputTokens) ?? 0);
-  return contextUsage(state, used, undefined);
+  return contextUsage(state, used, size);
 }
 
 /** The window is another one from here on: told where something is known to be in it. */
@@ -356,9 +354,11 @@ export function setWindow(state: TranslateState, size: number): Update[] {
 
 /** A usage update for `used` tokens, or nothing where the window is not known or nothing changed. */
 export function contextUsage(state: TranslateState, used: number, size: number | undefined): Update[] {
-  state.contextWindow = tokens(size) || state.contextWindow;
+  const before = state.contextWindow;
+  state.contextWindow = tokens(size) || before;
   const count = tokens(used) ?? 0;
-  if (state.contextWindow === 0 || count === 0 || count === state.lastUsed) return [];
+  if (state.contextWindow === 0 || count === 0) return [];
+  if (count === state.lastUsed && state.contextWindow === before) return [];
   state.lastUsed = count;
   return [{ kind: "usage", used: count, size: state.contextWindow }];
 }

@@ -205,12 +205,14 @@ class Step {
       this.settle(key, { kind: "queue-full" });
       return;
     }
-    const first = this.state.waiting.length === 0;
-    this.set({ waiting: [...this.state.waiting, key] });
-    if (this.state.turn?.notification || this.state.compacting) {
-      if (first) this.tell({ kind: "waiting" });
+    const { turn, compacting, waiting } = this.state;
+    this.set({ waiting: [...waiting, key] });
+    if (turn?.notification || compacting) {
+      if (waiting.length === 0) this.tell({ kind: "waiting", behind: compacting ? "compaction" : "task" });
       return;
     }
+    // The first one runs as soon as the running turn is stopped; whatever is behind it waits for a whole turn.
+    if (waiting.length === 1) this.tell({ kind: "waiting", behind: "prompts" });
     this.preempt();
   }
 
@@ -241,7 +243,8 @@ class Step {
   /** A stop before the turn holds the lock is ignored by the backend, so it is kept until it can be heard. */
   private sendStop(): void {
     const { stopping, lockHeld, turn, compacting } = this.state;
-    if (!stopping || stopping.sent || !lockHeld || turn?.notification || compacting) return;
+    if (!stopping || stopping.sent || compacting) return;
+    if (turn?.notification ? !stopping.givenUp : !lockHeld) return;
     this.set({ stopping: { ...stopping, sent: true } });
     this.effects.push({ type: "timer", name: "stop", ms: STOP_ESCALATION_MS });
     this.effects.push({ type: "stop", foregroundExecutionId: turn?.foregroundExecutionId });
@@ -256,12 +259,16 @@ class Step {
       if (stopping?.inputId === this.inputId(key) && !itsOwn) this.stopped();
       return;
     }
-    if (busy && this.state.compacting) {
+    const { turn, compacting } = this.state;
+    // A turn that began while it was on its way, a goal's, is in the way of any arriving prompt, and stopped by it.
+    const met = turn !== undefined && !turn.notification && active.turnId === undefined;
+    if (busy && (compacting || met)) {
       this.set({ active: undefined, waiting: [key, ...this.state.waiting] });
+      if (!compacting) this.preempt();
       return;
     }
     if (busy) {
-      const budget = this.state.turn?.notification ? BUSY_NOTIFICATION_BUDGET_MS : BUSY_BUDGET_MS;
+      const budget = turn?.notification ? BUSY_NOTIFICATION_BUDGET_MS : BUSY_BUDGET_MS;
       if (active.busyFor < budget) {
         this.set({ active: { ...active, busyFor: active.busyFor + BUSY_RETRY_MS, busy: true } });
         this.effects.push({ type: "timer", name: "busy", ms: BUSY_RETRY_MS });
@@ -269,7 +276,7 @@ class Step {
       }
     }
     this.settle(key, { kind: "lost", error });
-    this.set({ active: undefined, lockHeld: this.state.compacting !== undefined });
+    this.set({ active: undefined, lockHeld: compacting !== undefined });
   }
 
   private started(turn: TurnStarted): void {
@@ -329,6 +336,8 @@ class Step {
     if (isRunningTurn && turn.notification) {
       // A notification turn frees its lock with its end and says nothing more.
       this.set({ lockHeld: this.state.compacting !== undefined });
+      // What was spent on waiting for it is not taken from the shorter time without it.
+      if (this.state.active) this.set({ active: { ...this.state.active, busyFor: 0 } });
       // It may have come between a stopped turn's end and the sign that its lock is free.
       if (stopping) this.effects.push({ type: "timer", name: "quiet", ms: QUIET_LOCK_MS });
       return;
@@ -403,7 +412,7 @@ class Step {
   }
 
   private timer(name: TimerName): void {
-    const { active, stopping } = this.state;
+    const { active, stopping, turn } = this.state;
     if (name === "busy") {
       if (active && !active.accepted) {
         const { key, inputId, attempt } = active;
@@ -415,12 +424,12 @@ class Step {
     } else if (name === "quiet") {
       this.lockFree(false);
     } else if (name === "lock") {
-      if (this.state.lockHeld && !this.state.turn && !active && !stopping) this.lockFree(false);
-    } else if (stopping && this.state.turn?.notification && !stopping.givenUp) {
+      if (this.state.lockHeld && !turn && !active && !stopping) this.lockFree(false);
+    } else if (stopping && turn?.notification && !stopping.givenUp) {
       // What is to be stopped comes behind it, and closing the session would end it.
       this.effects.push({ type: "timer", name: "stop", ms: STOP_ESCALATION_MS });
     } else if (stopping) {
-      this.effects.push({ type: "reset", turnId: this.state.turn?.turnId });
+      this.effects.push({ type: "reset", turnId: turn?.turnId });
       this.set({ turn: undefined, lockHeld: false, compacting: undefined });
       this.stopped();
     }
@@ -428,14 +437,16 @@ class Step {
 
   private silent(): void {
     const { active, turn, stopping } = this.state;
-    if (stopping) this.set({ stopping: { ...stopping, givenUp: true } });
-    if (stopping || (!active && !turn)) return;
+    if ((stopping && (stopping.givenUp || !turn?.notification)) || (!active && !turn)) return;
     if (active) {
       this.tell({ kind: "silent" });
       this.settle(active.key, { kind: "ended", stopReason: "end_turn", usage: undefined });
       this.set({ active: undefined });
     }
-    this.beginStop(active?.inputId ?? turn?.inputId, true);
+    if (!stopping) return this.beginStop(active?.inputId ?? turn?.inputId, true);
+    this.set({ stopping: { ...stopping, givenUp: true } });
+    this.effects.push({ type: "timer", name: "stop", ms: STOP_ESCALATION_MS });
+    this.sendStop();
   }
 
   /** A session that was dropped runs nothing: the turn that was taken to run has ended without a word. */

@@ -5,7 +5,7 @@ import type { TurnUsage } from "../translate/usage.ts";
 
 export type StopReason = "end_turn" | "max_turn_requests" | "cancelled";
 
-/** How a prompt ended. `queue-full` and `died` never reached a turn's end. */
+/** How a prompt ended. `queue-full` and `lost` never reached a turn's end. */
 export type Outcome =
   | { readonly kind: "ended"; readonly stopReason: StopReason; readonly usage: TurnUsage | undefined }
   | { readonly kind: "failed"; readonly failure: TurnFailure; readonly usage?: TurnUsage | undefined }
@@ -28,7 +28,7 @@ export interface TurnStarted {
 
 /** What a person is told in one line, beside what the model says. */
 export type Notice =
-  | { readonly kind: "waiting" }
+  | { readonly kind: "waiting"; readonly behind: "task" | "compaction" | "prompts" }
   | { readonly kind: "steered" }
   | { readonly kind: "goalPaused" }
   | { readonly kind: "silent" }

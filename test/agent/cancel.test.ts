@@ -1,8 +1,11 @@
 /** A request that its client takes back is answered at once, whatever it waits for. */
 
 import { expect, test } from "bun:test";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Json, RemoteError } from "../support/plainClient.ts";
 import { serveSubscribe, settle, startRunning } from "../support/played.ts";
+import { tempDir } from "../support/temp.ts";
 
 test("A5 $/cancel_request of anything but a prompt answers -32800 at once, and nothing is replayed afterwards", async () => {
   const { test, client, server, id, answer } = await startRunning();
@@ -51,3 +54,17 @@ test("A5 $/cancel_request of anything but a prompt answers -32800 at once, and n
   expect(shown.map((content) => content?.text)).toEqual(["replayed"]);
   await test.bridge.close();
 });
+
+test("A5 B14 a cancelled prompt is answered within 200 ms, also where another bridge keeps the conversation from being written down", async () => {
+  const home = tempDir("bridge");
+  const folder = join(home, ".zcode", "v2");
+  mkdirSync(folder, { recursive: true });
+  const holder = JSON.stringify({ pid: process.pid, born: null, nonce: "x" });
+  writeFileSync(join(folder, "acp-lazy-sessions.json.lock"), holder);
+  const { test, client, id, answer } = await startRunning({ HOME: home });
+  const began = performance.now();
+  client.notify("session/cancel", { sessionId: id });
+  expect(await answer).toMatchObject({ stopReason: "cancelled" });
+  expect(performance.now() - began).toBeLessThan(200);
+  await test.bridge.close();
+}, 15_000);

@@ -63,6 +63,16 @@ describe("every failure", () => {
     expect(requestError(own)).toBe(own);
   });
 
+  test("D4 P32 a conversation that stayed busy is told as that, in either era's words", () => {
+    for (const [code, words] of [
+      [-32010, "A prompt is already running for this session"],
+      [1308, "prompt is running"],
+    ] as const)
+      expect(requestError(new RpcError("session/send", code, words, undefined)).data).toMatchObject({
+        code: "ZACP-205",
+      });
+  });
+
   test("D4 an error of the backend is read like a failed turn", () => {
     expect(
       requestError(new RpcError("session/send", -32603, "x", { name: "ModelProtocolError" })).data,

@@ -1,9 +1,19 @@
 /** Who is heard: events and answers of one conversation never reach another, nor a newer one of the same id. */
 
+import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { PlayedServer } from "../support/bridge.ts";
-import type { Json, PlainClient } from "../support/plainClient.ts";
-import { sessionEvent as event, serveSubscribe, startPlayed as start } from "../support/played.ts";
+import type { Json, PlainClient, RemoteError } from "../support/plainClient.ts";
+import {
+  sessionEvent as event,
+  serveSubscribe,
+  settle,
+  startPlayed as start,
+  startRunning,
+} from "../support/played.ts";
+import { tempDir } from "../support/temp.ts";
 
 /** Answers a create of the bridge with a session of that id, and the subscription that follows. */
 async function serveCreate(server: PlayedServer, sessionId: string): Promise<void> {
@@ -243,6 +253,80 @@ test("B21 P3 a session that was never prompted is unknown after a restart: a fre
   await test.bridge.close();
 }, 15_000);
 
+test("B21 B13 a session of an earlier bridge that is unknown was used where the app's list holds words of it: it is gone, and nothing takes its place", async () => {
+  const home = tempDir("bridge");
+  const folder = join(home, ".zcode", "v2");
+  mkdirSync(folder, { recursive: true });
+  const aliases = join(folder, "acp-lazy-sessions.json");
+  const known = (id: string) => ({ cwd: "/one", zcodeSid: id, createdAt: 1 });
+  writeFileSync(aliases, JSON.stringify({ used: known("s1"), titled: known("s2"), unused: known("s3") }));
+  const database = new Database(join(folder, "tasks-index.sqlite"), { create: true });
+  database.run(
+    "CREATE TABLE tasks (workspace_key TEXT, task_id TEXT, title TEXT, meta_json TEXT, searchable_text TEXT)",
+  );
+  const add = database.query("INSERT INTO tasks VALUES ('/one', ?, ?, '{}', ?)");
+  add.run("s1", "", "what it was about");
+  add.run("s2", "A title", "");
+  add.run("s3", "", "");
+  database.close();
+  const { test, client, server } = await start(undefined, { HOME: home });
+  const unknown = async () => {
+    const resume = await server.take((frame) => frame.method === "session/resume");
+    server.push({ id: resume.id, error: { code: -32004, message: "Session not found" } });
+  };
+  for (const sessionId of ["used", "titled"]) {
+    const load = client.request("session/load", { sessionId, cwd: "/one", mcpServers: [] });
+    await unknown();
+    expect(await load.catch((error: RemoteError) => error.code)).toBe(-32002);
+  }
+  const load = client.request("session/load", { sessionId: "unused", cwd: "/one", mcpServers: [] });
+  await unknown();
+  await serveCreate(server, "s4");
+  await load;
+  await test.bridge.close();
+  expect(JSON.parse(readFileSync(aliases, "utf8"))).toMatchObject({
+    used: known("s1"),
+    titled: known("s2"),
+    unused: known("s4"),
+  });
+});
+
+test("B21 B13 R8 a prompt that the backend never took is told to the client, and leaves no sign of use in the app's list", async () => {
+  const home = tempDir("bridge");
+  mkdirSync(join(home, ".zcode", "v2"), { recursive: true });
+  const path = join(home, ".zcode", "v2", "tasks-index.sqlite");
+  const database = new Database(path, { create: true });
+  database.run(
+    "CREATE TABLE tasks (workspace_key TEXT, task_id TEXT, title TEXT, meta_json TEXT, searchable_text TEXT, updated_at INTEGER)",
+  );
+  const row = () => database.query("SELECT title, searchable_text FROM tasks").get();
+  const { test, client, server } = await start(undefined, { HOME: home });
+  const id = await client.newSession("/one");
+  const lost = client.prompt(id, "words").catch((error: unknown) => error);
+  await serveCreate(server, "s1");
+  await server.take((frame) => frame.method === "session/send");
+  await client.update((update) => update.title === "words");
+  server.die(1);
+  expect(await lost).toBeInstanceOf(Error);
+  const again = client.prompt(id, "other").catch((error: unknown) => error);
+  const next = await test.server(1);
+  const probe = await next.take((frame) => frame.method === "runtime/capabilities");
+  next.push({ id: probe.id, result: {} });
+  const resume = await next.take((frame) => frame.method === "session/resume");
+  // What was asked of the list so far is done.
+  await Bun.sleep(200);
+  expect(row()).toEqual({ title: "", searchable_text: "" });
+  next.push({ id: resume.id, result: { session: { sessionId: "s1" }, runtime: { eventSeq: 0 } } });
+  await serveSubscribe(next);
+  const send = await next.take((frame) => frame.method === "session/send");
+  next.push({ id: send.id, result: { accepted: true } });
+  await settle();
+  await test.bridge.close();
+  await again;
+  expect(row()).toEqual({ title: "words", searchable_text: "other" });
+  database.close();
+}, 15_000);
+
 test("B18 MCP servers of all three transports go along with a create, and again with a resume", async () => {
   const { test, client, server } = await start();
   const mcpServers = [
@@ -295,5 +379,31 @@ test("M3 two loads of one id at once share one resume, and both get the whole hi
   expect(server.inbox.filter((frame) => frame.method === "session/resume")).toEqual([]);
   expect(client.text("user_message_chunk", "s9")).toBe("askedasked");
   expect(other.text("user_message_chunk", "s9")).toBe("asked");
+  await test.bridge.close();
+});
+
+test("P7 a list that is written while the one before it is about to be read again is never shown as that", async () => {
+  const { test, client, server, answer } = await startRunning();
+  const list = (status: string) => [{ content: "Look", status, priority: "high" }];
+  const write = (seq: number, status: string) => {
+    const call = { toolCallId: `c${seq}`, toolName: "TodoWrite", input: { todos: list(status) } };
+    server.push(event("s1", seq, "tool.updated", { kind: "scheduled", ...call }));
+    const result = { success: true, content: "ok" };
+    server.push(event("s1", seq + 1, "tool.updated", { kind: "result", ...call, result }));
+  };
+  write(2, "pending");
+  await Bun.sleep(400);
+  write(4, "completed");
+  const written = Date.now();
+  const read = await server.take((frame) => frame.method === "session/read");
+  // The backend takes up to 600 ms to write what the result has told.
+  server.push({
+    id: read.id,
+    result: { todos: list(Date.now() - written < 600 ? "pending" : "completed") },
+  });
+  server.push(event("s1", 6, "turn.completed", { resultType: "success" }));
+  await answer;
+  const plans = client.updates().filter((update) => update.sessionUpdate === "plan");
+  expect(plans.map((plan) => (plan.entries as Json[])[0]!.status)).toEqual(["pending", "completed"]);
   await test.bridge.close();
 });

@@ -137,7 +137,19 @@ for (const clients of [1, 3]) {
       );
       // Everybody sees everything, once and in order.
       const words = server.history.map((each) => `[${each}]`).join("");
-      for (const client of all) expect(client.text("agent_message_chunk", id)).toBe(words);
+      for (const client of all) {
+        const said = client
+          .updates(id)
+          .filter((update) => update.sessionUpdate === "agent_message_chunk")
+          .map((update) => ({
+            ours: String(update.messageId).startsWith("notice_"),
+            ...(update.content as Json),
+          }));
+        const model = said.filter(({ ours }) => !ours);
+        expect(model.map((each) => (each as Json).text).join("")).toBe(words);
+        // One line tells those who wait for more than the stop.
+        expect(said.length - model.length).toBe(count > 2 ? 1 : 0);
+      }
       server.stop();
       await test.bridge.close();
     }, 20_000);

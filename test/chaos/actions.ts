@@ -38,6 +38,8 @@ const SHAPES: readonly Words[] = [
   (tag) => `text ${tag()}; garbage; stderr words; text ${tag()}`,
   (tag) => `text ${tag()}; bash sleep 0.2 && ${echo(tag())}; text ${tag()}`,
   (tag) => `agent look around; text ${tag()}`,
+  // Asked in a form or one by one, as the world's client can; the turn goes on whatever is said.
+  (tag) => `text ${tag()}; question; text ${tag()}`,
 ];
 
 /** Prompts that take longer than anybody waits. */
@@ -130,7 +132,8 @@ export const ACTIONS: readonly Row[] = [
       // Any of the last few, whether it still runs or not.
       const place = conversation.prompts.length - random.int(1, 3);
       const prompt = conversation.prompts[Math.max(0, place)];
-      if (!prompt || !world.peer.open.has(prompt.sent.id)) return undefined;
+      // Ids begin anew with each bridge: a request of an earlier one has no other of this one cancelled.
+      if (!prompt || world.peer.open.get(prompt.sent.id) !== prompt.sent) return undefined;
       prompt.cancelled = true;
       world.peer.notify("$/cancel_request", { requestId: prompt.sent.id });
       return `of prompt ${prompt.number} in ${conversation.index}`;

@@ -8,7 +8,7 @@ import { type ChaosReport, chaos, told } from "./driver.ts";
 import { FAULTS } from "./faults.ts";
 import { POLICIES } from "./people.ts";
 
-/** Steps of each world: enough for 200 conversations. In these worlds together every kind comes half a dozen times. */
+/** Steps of each world: 100 to 200 conversations. In these worlds together every kind comes half a dozen times. */
 const STEPS = 300;
 const WORLDS = [806, 821, 822, 826, 827];
 const LIMIT_MS = 120_000;

@@ -28,11 +28,12 @@ export interface Sent {
   readonly settled: Promise<void>;
 }
 
-/** A permission that the agent asks for. */
+/** A permission that the agent asks for, or a form. */
 export interface Asked {
   readonly id: unknown;
   readonly session: string;
   readonly params: Json;
+  readonly form: boolean;
   /** The driver has sent an answer of whatever kind. */
   answered: boolean;
   /** The agent has taken it back. */
@@ -139,8 +140,9 @@ export class Peer {
     if (typeof frame.method !== "string") return this.settle(frame, line);
     this.keep("< ", session, line);
     if (frame.method === "session/update") this.hooks.update(session, params.update as Json, line);
-    else if (frame.method === "session/request_permission") {
-      const asked: Asked = { id: frame.id, session, params, answered: false, withdrawn: false };
+    else if (frame.method === "session/request_permission" || frame.method === "elicitation/create") {
+      const form = frame.method === "elicitation/create";
+      const asked: Asked = { id: frame.id, session, params, form, answered: false, withdrawn: false };
       this.asked.push(asked);
       this.hooks.asked(asked);
     } else if (frame.method === "$/cancel_request") {

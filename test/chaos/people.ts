@@ -47,6 +47,33 @@ function choose(asked: Asked, kind: string): Json {
   return { result: { outcome: { outcome: "selected", optionId: option?.optionId } } };
 }
 
+/** What a form is answered: nothing is required in it, and some answers fit no form. */
+const FORM: Readonly<Record<Exclude<Policy, "never">, Json>> = {
+  now: { result: { action: "accept", content: { q_0_other: "mine" } } },
+  late: { result: { action: "accept", content: {} } },
+  twice: { result: { action: "accept", content: { q_0: "__skip__" } } },
+  refuse: { result: { action: "decline" } },
+  unknown: { result: { action: "accept", content: { q_0: "no such option" } } },
+  error: { error: { code: -32603, message: "the form could not be shown" } },
+  garbage: { result: { action: ["accept"], content: 7 } },
+};
+
+function plainAnswer(asked: Asked, how: Policy): Json {
+  if (staysOpen(how)) return { result: { outcome: { outcome: "selected", optionId: "no such option" } } };
+  return choose(asked, how === "refuse" ? "reject_once" : "allow_once");
+}
+
+/** A question of the model's, which names no prompt: it is answered somehow, and its turn goes on in any case. */
+export function answerQuestion(world: World, asked: Asked, policy: Policy): void {
+  const { peer } = world.bridge;
+  const how = policy === "never" ? "now" : policy;
+  world.count(`question ${how}`);
+  const answer = asked.form ? FORM[how] : plainAnswer(asked, how);
+  if (how === "late") return world.after(LATE_MS, () => peer.answer(asked, answer));
+  peer.answer(asked, answer);
+  if (how === "twice") peer.answer(asked, answer);
+}
+
 /** Does what the policy of the prompt says; which garbage follows from its number. */
 export function answerPolicy(world: World, prompt: Prompt, asked: Asked, policy: Policy): void {
   const { peer } = world.bridge;

@@ -11,7 +11,7 @@ import { Conversation, missing, type Prompt, tagsIn } from "./conversation.ts";
 
 import { type Conditions, GONE_MS, Ground } from "./ground.ts";
 import { type Asked, Peer, type Sent } from "./peer.ts";
-import { answerPolicy, type Policy } from "./people.ts";
+import { answerPolicy, answerQuestion, type Policy } from "./people.ts";
 import { Relays } from "./relays.ts";
 
 /** All that is asked is answered within this, in ms of real time; a busy machine has slack in it. */
@@ -142,7 +142,10 @@ export class World {
       watchdogKills: 0,
     };
     for (const conversation of this.conversations) conversation.open = conversation.closed = false;
-    const first = peer.request("initialize", { protocolVersion: 1, clientCapabilities: {} });
+    const first = peer.request("initialize", {
+      protocolVersion: 1,
+      clientCapabilities: this.seed % 2 === 0 ? { elicitation: { form: {} } } : {},
+    });
     await this.settled(first);
   }
 
@@ -386,7 +389,14 @@ export class World {
 
   private asked(asked: Asked): void {
     const conversation = this.byId.get(asked.session);
-    const number = Number(/\[p(\d+)\./.exec(JSON.stringify(asked.params.toolCall))?.[1]);
+    const { toolCall } = asked.params;
+    const meta = (((toolCall ?? {}) as Json)._meta ?? {}) as Json;
+    const toolName = ((meta.claudeCode ?? {}) as Json).toolName;
+    if (asked.form || toolName === "AskUserQuestion") {
+      const policy = this.policies.get(conversation?.prompts.at(-1)?.number ?? 0) ?? "now";
+      return answerQuestion(this, asked, policy);
+    }
+    const number = Number(/\[p(\d+)\./.exec(JSON.stringify(toolCall))?.[1]);
     // What a sub-agent asks says nothing of the prompt.
     const prompt = Number.isNaN(number) ? conversation?.prompts.at(-1) : this.prompts.get(number);
     if (!prompt || prompt.conversation !== conversation)
@@ -422,8 +432,16 @@ export class World {
   /** An error that a backend's end explains. */
   private mayFail(sent: Sent, name: string): boolean {
     if (sent.touched && LOST.has(name)) return true;
+    if (name !== UNKNOWN) return false;
+    const conversation = this.byId.get(sent.session);
     // What came behind a load that failed, or that a close overtook, finds nothing.
-    return name === UNKNOWN && (sent.overtaken || this.byId.get(sent.session)?.open === false);
+    if (sent.overtaken || conversation?.open === false) return true;
+    // One whose only prompts were taken and cut off is gone, where the backend died before it was stored.
+    return (
+      OPENING.has(sent.method) &&
+      conversation?.endedWellAt === undefined &&
+      (conversation?.prompts.length ?? 0) > 0
+    );
   }
 
   /**

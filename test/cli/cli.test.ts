@@ -79,10 +79,17 @@ describe("version and help", () => {
     for (const name of ["stdio", "serve", "hub", "quota", "chat", "sim", "doctor", "login"]) {
       expect(all.out).toMatch(new RegExp(`^ {2}${name} `, "m"));
     }
-    for (const name of ["stdio", "sim", "doctor", "login"]) {
+    // Each line begins alike, and what is not there yet stands below what is.
+    const lines = all.out.split("\n\n")[2]!.split("\n");
+    for (const line of lines) expect(line).toMatch(/^ {2}[a-z]+ +[A-Z]/);
+    const later = lines.map((line) => line.includes("Not in this release yet"));
+    expect(later.indexOf(true)).toBeGreaterThan(later.lastIndexOf(false));
+    for (const name of ["stdio", "sim", "doctor", "login", "quota"]) {
       const { code, out } = await run([name, "--help"]);
       expect([name, code]).toEqual([name, 0]);
-      expect(out).toContain(`Usage: zcode-acp ${name} [flags]`);
+      expect(out).toContain(
+        `Usage: zcode-acp ${name} ${name === "quota" ? "[glm|go|ollama] " : ""}[flags]\n`,
+      );
       expect(out).not.toMatch(/ $/m);
       // No colours into a pipe.
       expect(out).not.toMatch(/\u001b/);
@@ -134,6 +141,12 @@ describe("what does not exist", () => {
       [["sim", "--seed", "abc"], "`--seed` does not take `abc`: it wants a number.", "ZACP-406"],
       [["sim", "--slow", "session/send:x"], "session/send:2", "ZACP-406"],
       [["sim", "--script", "/nope"], "it cannot be read (ENOENT)", "ZACP-410"],
+      [["doctor", "--of", "abc"], "`--of` does not take `abc`: it wants a process id.", "ZACP-406"],
+      [
+        ["quota", "gml"],
+        "`zcode-acp quota` does not take `gml`: it wants one of glm, go, ollama.",
+        "ZACP-406",
+      ],
     ] as const) {
       const outcome = await run([...args]);
       expect([args, outcome.code, outcome.out]).toEqual([args, 2, ""]);

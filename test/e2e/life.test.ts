@@ -206,6 +206,9 @@ describe("a backend that dies", () => {
     await expect(agent.client.prompt(bad, "text again")).rejects.toMatchObject({
       data: { code: "ZACP-207" },
     });
+    await expect(
+      agent.client.request("session/set_mode", { sessionId: bad, modeId: "plan" }),
+    ).rejects.toMatchObject({ data: { code: "ZACP-207" } });
     expect((await agent.client.prompt(good, "text fine")).stopReason).toBe("end_turn");
     await agent.client.request("session/load", { sessionId: bad, cwd: agent.workspace, mcpServers: [] });
     expect((await agent.client.prompt(bad, "text again")).stopReason).toBe("end_turn");

@@ -5,7 +5,7 @@ import { expect, test } from "bun:test";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { launch } from "../support/agent.ts";
-import type { PlainClient } from "../support/plainClient.ts";
+import type { Json, PlainClient } from "../support/plainClient.ts";
 import { tempDir } from "../support/temp.ts";
 
 function homeWithIndex(): { home: string; open: () => Database } {
@@ -92,6 +92,34 @@ test("P34 R8 a title that a person chose in the app holds in the next bridge, wh
     title_overridden: 1,
   });
   after.close();
+});
+
+test("P33 B13 titles and words reach the app's list from the next bridge as well, and leave alone what the app has put in its place", async () => {
+  const { home, open } = homeWithIndex();
+  const first = launch({ home });
+  const session = await first.start();
+  const replaced = await first.client.newSession(first.workspace);
+  await first.client.prompt(session, "title One; text first words");
+  await first.client.prompt(replaced, "title Other; text x");
+  await first.close();
+  const database = open();
+  database.run(
+    `UPDATE tasks SET title = 'The app''s', meta_json = '{"title":"The app''s","taskId":"x"}' WHERE title <> 'One'`,
+  );
+  database.close();
+  const next = launch({ home, workspace: first.workspace });
+  await next.client.initialize();
+  for (const sessionId of [session, replaced]) {
+    await next.client.request("session/load", { sessionId, cwd: first.workspace, mcpServers: [] });
+    await next.client.prompt(sessionId, "title Two; text later words");
+  }
+  await next.close();
+  const after = open();
+  const rows = after.query("SELECT title, searchable_text FROM tasks ORDER BY title").all() as Json[];
+  after.close();
+  expect(rows.map((row) => row.title)).toEqual(["The app's", "Two"]);
+  expect(rows[1]!.searchable_text).toBe("title One; text first words\ntitle Two; text later words");
+  expect(rows[0]!.searchable_text).toBe("title Other; text x");
 });
 
 test("R8 B13 without the app's list there are titles all the same, and none is made", async () => {

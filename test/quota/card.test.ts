@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { type CardOptions, card } from "../../src/quota/card.ts";
 import { usageLine } from "../../src/quota/line.ts";
 import type { Report } from "../../src/quota/reader.ts";
-import { clockTime, fit, percentText, rest, widthOf } from "../../src/quota/text.ts";
+import { percentText } from "../../src/quota/rows.ts";
+import { clockTime, fit, rest, widthOf } from "../../src/quota/text.ts";
 import { PROVIDERS, type ProviderName, type Usage } from "../../src/quota/types.ts";
 import { eachSeed, type Random } from "../support/random.ts";
 

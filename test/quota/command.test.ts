@@ -191,6 +191,9 @@ describe("asking once", () => {
     await quota(["ollama"]);
     await quota(["ollama"], { OLLAMA_API_KEY: "another" });
     expect(asked()[2]).toBe(2);
+    // Who knows another key of one provider asks for the same account of the others.
+    await quota(["glm"], { OLLAMA_API_KEY: "another", OPENCODE_GO_WORKSPACE_ID: "" });
+    expect(asked()[0]).toBe(1);
     // As if it had been written so long ago.
     const age = (name: string, ms: number) => {
       const entry = JSON.parse(readFileSync(stateFile(name), "utf8")) as { at: number };
@@ -345,6 +348,19 @@ describe("the line", () => {
       readFileSync(stateFile("glm"), "utf8").includes('"usedPercent":50'),
     );
     expect((await quota(["--line"])).out).toBe("5h 50%\n");
+    // A provider that cannot be read for a while is not taken for another one, nor for nothing.
+    for (const status of [502, 429]) {
+      const before = JSON.parse(readFileSync(stateFile("glm"), "utf8")) as { at: number };
+      writeFileSync(stateFile("glm"), JSON.stringify({ ...before, at: before.at - 60_000 }));
+      providers.glm.answer = () => new Response("", { status });
+      expect((await quota(["glm"])).code).toBe(1);
+      expect((await quota(["--line"])).out).toBe("5h 50%\n");
+    }
+    const old = JSON.parse(readFileSync(stateFile("glm"), "utf8")) as { at: number };
+    writeFileSync(stateFile("glm"), JSON.stringify({ ...old, at: old.at - 60_000 }));
+    providers.glm.answer = () => new Response("", { status: 401 });
+    expect((await quota(["glm"])).code).toBe(1);
+    expect((await quota(["glm", "--line"])).out).toBe("");
     await until(
       "nobody is behind any more",
       15_000,

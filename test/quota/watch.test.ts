@@ -108,6 +108,7 @@ test.concurrent.skipIf(!needs("tmux"))(
       for (const [signal, code] of [
         ["TERM", 143],
         ["HUP", 129],
+        ["QUIT", 131],
       ] as const) {
         tmux.run(["send-keys", "-R"]);
         tmux.run(["clear-history"]);

@@ -37,7 +37,7 @@ test("P33 generated and custom titles are taken, the backend's own first words a
   titles.pushed(conversation, "Made", "generated");
   titles.pushed(conversation, "Chosen", "custom");
   titles.pushed(conversation, "Made again", "generated");
-  titles.stored(conversation, "Stored");
+  titles.stored(conversation, { title: "Stored" });
   titles.sent(conversation, { content: "second", attachments: [] });
   titles.pushed(conversation, "Chosen later", "custom");
   expect(said).toEqual(["first", "Made", "Chosen", "Chosen later"]);
@@ -50,7 +50,19 @@ test("R8 a prompt without words gives no title, the next one does, and a stored 
   titles.sent(conversation, { content: "words", attachments: [] });
   expect(said).toEqual(["words"]);
   const other = setup();
-  other.titles.stored(other.conversation, "Stored");
+  other.titles.stored(other.conversation, { title: "Stored", titleSource: "first_input" });
   other.titles.sent(other.conversation, { content: "words", attachments: [] });
   expect(other.said).toEqual(["Stored"]);
+});
+
+test("P33 R8 a session that comes back brings no first words in place of the title, and what was made or chosen meanwhile", () => {
+  const { said, titles, conversation } = setup();
+  titles.sent(conversation, { content: "first words, all of them", attachments: [] });
+  titles.stored(conversation, { title: "first words...", titleSource: "first_input" });
+  titles.stored(conversation, { title: "New conversation", titleSource: "default" });
+  expect(said).toEqual(["first words, all of them"]);
+  titles.stored(conversation, { title: "Made", titleSource: "generated" });
+  titles.stored(conversation, { title: "Chosen", titleSource: "custom" });
+  titles.pushed(conversation, "Made again", "generated");
+  expect(said.slice(1)).toEqual(["Made", "Chosen"]);
 });

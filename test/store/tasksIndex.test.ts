@@ -129,7 +129,7 @@ test("B13 P33 a rename goes onto any row, and changes nothing else in it", async
     title: "Chosen",
     title_overridden: 1,
     meta_json: after!.meta_json,
-    meta: { title: "Chosen", x: 1, titleOverridden: true },
+    meta: { title: "Chosen", x: 1 },
   });
 });
 

@@ -15,9 +15,12 @@ export interface Played {
   readonly server: PlayedServer;
 }
 
-/** @param rules the clock of the rules; real time where none is given. */
-export async function startPlayed(rules?: Clock): Promise<Played> {
-  const test = testBridge(rules ? { rules } : {});
+/**
+ * @param rules the clock of the rules; real time where none is given.
+ * @param env variables for the configuration.
+ */
+export async function startPlayed(rules?: Clock, env: Record<string, string> = {}): Promise<Played> {
+  const test = testBridge({ env, ...(rules ? { rules } : {}) });
   const client = test.client();
   await client.initialize();
   await client.newSession("/warm");
@@ -41,8 +44,10 @@ export const sessionEvent = (
 ): Json => ({ method: "session/event", params: { sessionId, seq, turnId, type, payload } });
 
 /** `s1` is resident and its turn `t` runs; `answer` is the prompt's. */
-export async function startRunning(): Promise<Played & { id: string; answer: Promise<Json | Error> }> {
-  const played = await startPlayed();
+export async function startRunning(
+  env: Record<string, string> = {},
+): Promise<Played & { id: string; answer: Promise<Json | Error> }> {
+  const played = await startPlayed(undefined, env);
   const { client, server } = played;
   const id = await client.newSession("/one");
   const answer = client.prompt(id, "hi").catch((error: unknown) => error as Error);

@@ -7,6 +7,8 @@
  * `session/read`, say) are left out together with their answers.
  */
 
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../../src/platform/clock.ts";
 import type { Log } from "../../src/platform/log.ts";
@@ -139,8 +141,26 @@ export class Player {
     if (session?.sessionId !== undefined && this.created) {
       this.sessions.set(session.sessionId, this.created.acp);
       this.created = undefined;
+      this.server.push({ ...frame, id: this.ids.get(frame.id) });
+      // The first answer waits for the disk; a recording's time is none.
+      return this.recorded(String(session.sessionId));
     }
     this.server.push({ ...frame, id: this.ids.get(frame.id) });
+  }
+
+  private async recorded(sessionId: string): Promise<void> {
+    // Where nothing can be written nothing is waited for.
+    if (!existsSync(this.test.home)) return;
+    const path = join(this.test.home, ".zcode", "v2", "acp-lazy-sessions.json");
+    // A create that a changed frame has spoilt is written down by nobody.
+    const deadline = Date.now() + 1_000;
+    // The file is in its place a moment before the write is over, and with it the lock.
+    const written = () => existsSync(path) && readFileSync(path, "utf8").includes(sessionId);
+    while (!written() || existsSync(`${path}.lock`)) {
+      if (Date.now() > deadline) return;
+      await Bun.sleep(1);
+    }
+    for (let i = 0; i < 5; i++) await tick();
   }
 
   private async bridgeAsks(frame: Json, at: number): Promise<void> {
@@ -171,6 +191,7 @@ export class Player {
         return this.expect(frame);
       }
       case "session/subscribe":
+      case "session/setModel":
         await this.expectSoon(frame);
         return;
       case "session/send": {

@@ -790,6 +790,17 @@ describe("usage, mode and title", () => {
     expect(s.watcher.log).toEqual(["usage 10/100", "usage 25/100"]);
   });
 
+  test("P8 M7 another window is told with what is in it, and a title's or a compaction's own is none", () => {
+    const s = scene();
+    s.say("session.updated", { contextWindow: 100, usage: { totalTokens: 10 } });
+    for (const querySource of ["title", "compact"])
+      s.say("session.updated", { contextWindow: 5, querySource });
+    s.say("session.updated", { contextWindow: 200, modelSelection: { modelId: "m" } });
+    s.say("session.updated", { contextWindow: 0, modelSelection: { modelId: "n" } });
+    s.say("session.updated", { contextWindow: 300, usage: { totalTokens: 10 } });
+    expect(s.watcher.log).toEqual(["usage 10/100", "usage 10/200", "usage 10/300"]);
+  });
+
   test("P8 the window of older builds comes with the turn's end", () => {
     const s = scene()
       .say("turn.completed", { usage: { contextWindow: 500 } })

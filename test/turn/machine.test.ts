@@ -163,6 +163,38 @@ describe("turns that no prompt asked for", () => {
     ]);
   });
 
+  test("P28 B6 a cancelled prompt that the backend holds behind a notification turn is stopped behind it, and ends it neither", () => {
+    const escalation: Input = { type: "timer", name: "stop" };
+    const run = rules(
+      prompt(1),
+      started("n", { notification: true, own: true }),
+      accepted(1),
+      { type: "cancel" },
+      escalation,
+      completed("n"),
+      started("a", { inputId: "t-1" }),
+      completed("a", "cancelled"),
+      lockFailed,
+      prompt(2),
+    );
+    expect(run.filter((line) => /stop|reset|send|settle/.test(line))).toEqual([
+      "send 1 t-1",
+      "settle 1 cancelled",
+      "stop fg_a",
+      "send 2 t-2",
+    ]);
+  });
+
+  test("B8 P28 a notification turn that is silent for good is given up like any other, also behind a cancel", () => {
+    const notification = started("n", { notification: true, own: true });
+    const escalation: Input = { type: "timer", name: "stop" };
+    const silent: Input = { type: "silent" };
+    for (const before of [[], [prompt(1), accepted(1), { type: "cancel" }] satisfies Input[]]) {
+      const run = rules(notification, ...before, silent, silent, escalation);
+      expect(run.filter((line) => /stop|reset/.test(line))).toEqual(["stop fg_n", "reset"]);
+    }
+  });
+
   test("M4 another client's turn of another input is not the prompt's", () => {
     const run = rules(
       prompt(1),
@@ -348,6 +380,13 @@ describe("what a person is told", () => {
     ]);
   });
 
+  test("B16 prompts that wait for a whole turn of another one are told so, in one line", () => {
+    const running = [prompt(1), lockTaken, accepted(1), started("a")];
+    const lines = (...inputs: Input[]) => rules(...running, ...inputs).filter((line) => /notice/.test(line));
+    expect(lines(prompt(2))).toEqual([]);
+    expect(lines(prompt(2), prompt(3), prompt(4))).toEqual(["notice waiting"]);
+  });
+
   test("P28 several prompts behind one notification turn are one line", () => {
     const run = rules(started("n", { notification: true, own: true }), prompt(1), prompt(2), prompt(3));
     expect(run.filter((line) => line === "notice waiting")).toHaveLength(1);
@@ -363,6 +402,33 @@ describe("busy and loss", () => {
     for (let i = 0; i < 120; i++) inputs.push(busy(1), retry);
     expect(rules(...inputs).filter((line) => line.startsWith("send"))).toHaveLength(121);
     expect(rules(...inputs, busy(1))).toContain("settle 1 lost");
+  });
+
+  test("P32 B7 the time that a notification turn took is not taken from the time behind it", () => {
+    const inputs: Input[] = [prompt(1), started("n", { notification: true, own: true })];
+    for (let i = 0; i < 200; i++) inputs.push(busy(1), retry);
+    expect(rules(...inputs, completed("n"), busy(1), retry, accepted(1))).not.toContain("settle 1 lost");
+  });
+
+  test("A5 P32 B7 a cancel between two busy tries has nothing to stop, and holds up nothing", () => {
+    const notification = started("n", { notification: true, own: true });
+    const escalation: Input = { type: "timer", name: "stop" };
+    for (const met of [[], [notification]]) {
+      const run = rules(prompt(1), ...met, busy(1), { type: "cancel" }, escalation);
+      expect(run.filter((line) => /stop|reset|settle/.test(line))).toEqual(["settle 1 cancelled"]);
+    }
+    expect(rules(prompt(1), busy(1), { type: "cancel" }, prompt(2))).toContain("send 2 t-2");
+  });
+
+  test("B16 a prompt that met a goal's turn on its way stops it, and runs then", () => {
+    const goal = started("g", { own: true, goal: true });
+    const run = rules(prompt(1), lockTaken, goal, busy(1), completed("g", "cancelled"), lockFailed);
+    expect(run.filter((line) => /notice|stop|send|settle/.test(line))).toEqual([
+      "send 1 t-1",
+      "notice goalPaused",
+      "stop fg_g",
+      "send 1 t-1",
+    ]);
   });
 
   test("B10 what a crash cut is answered, what waited goes on", () => {

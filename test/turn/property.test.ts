@@ -24,7 +24,7 @@ class Judge {
   readonly armed = new Set<TimerName>();
   readonly trail: string[] = [];
   running = false;
-  /** Refused while the context was compacted: back at the head of the queue. */
+  /** Refused while the context was compacted, or for a turn that began meanwhile: back at the head of the queue. */
   readonly putBack = new Set<number>();
 
   /** @param hostile what comes may contradict itself, so that only what must hold in spite of it is judged. */
@@ -37,7 +37,13 @@ class Judge {
     if (input.type === "timer") this.armed.delete(input.name);
     const { state, effects } = reduce(before, input);
     this.state = state;
-    if (input.type === "refused" && input.busy && before.compacting && before.active?.key === input.key)
+    const met = before.turn && !before.turn.notification && before.active?.turnId === undefined;
+    if (
+      input.type === "refused" &&
+      input.busy &&
+      (before.compacting || met) &&
+      before.active?.key === input.key
+    )
       this.putBack.add(input.key);
     for (const effect of effects) this.effect(effect, input);
     const live = [...(state.active ? [state.active.key] : []), ...state.waiting];
@@ -60,7 +66,7 @@ class Judge {
         expect(this.state.active?.key).toBe(effect.key);
         expect(effect.inputId).toBe(`t-${effect.key}`);
         if (this.putBack.delete(effect.key)) {
-          // It met a compaction, which is waited for.
+          // It met a compaction, which is waited for, or a turn, which is stopped.
           expect(this.state.compacting).toBeUndefined();
         } else if (this.sent.includes(effect.key)) {
           // Only a busy answer is sent again.

@@ -1,0 +1,33 @@
+/** Changing a conversation's settings, however that is asked for: what is not offered is refused, and what is so already changes nothing. */
+
+import { errors } from "../errors/index.ts";
+import type { Conversation } from "../session/conversation.ts";
+import type { Sessions } from "../session/sessions.ts";
+import { findModel, levelsOf, parseModel } from "../session/settings.ts";
+import { modeIds } from "./options.ts";
+
+export class Changes {
+  constructor(private readonly sessions: Sessions) {}
+
+  async mode(conversation: Conversation, mode: string): Promise<void> {
+    if (!modeIds(conversation.settings).includes(mode)) throw errors.badOption("mode", mode);
+    if (conversation.settings.mode === mode) return;
+    await this.sessions.change(conversation, { mode });
+  }
+
+  async model(conversation: Conversation, value: string): Promise<void> {
+    const { settings } = conversation;
+    // Before any list is known a value is taken by its form alone; the backend judges it at first use.
+    const model =
+      findModel(settings, value)?.ref ?? (settings.models.length === 0 ? parseModel(value) : undefined);
+    if (!model) throw errors.badOption("model", value);
+    if (settings.model?.providerId === model.providerId && settings.model.modelId === model.modelId) return;
+    await this.sessions.change(conversation, { model });
+  }
+
+  async thought(conversation: Conversation, thought: string): Promise<void> {
+    if (!levelsOf(conversation.settings).includes(thought)) throw errors.badOption("thought", thought);
+    if (conversation.settings.thought === thought) return;
+    await this.sessions.change(conversation, { thought });
+  }
+}
