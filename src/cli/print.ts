@@ -3,7 +3,13 @@ import type { ProductError } from "../errors/index.ts";
 import type { Language } from "../locale/index.ts";
 
 export async function print(text: string): Promise<void> {
-  await Bun.stdout.write(text);
+  try {
+    await Bun.stdout.write(text);
+  } catch (error) {
+    // Nobody reads any more, `head` say: that is no fault, and there is nobody to tell.
+    if ((error as { code?: unknown }).code === "EPIPE") process.exit(0);
+    throw error;
+  }
 }
 
 /** Code, sentence and hint on stderr. */

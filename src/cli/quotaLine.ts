@@ -8,6 +8,7 @@ import { usageLine } from "../quota/line.ts";
 import type { Report } from "../quota/reader.ts";
 import { rowsOf } from "../quota/rows.ts";
 import { PROVIDERS, type ProviderName, providerNamed } from "../quota/types.ts";
+import { print } from "./print.ts";
 
 const EXIT = { shown: 0, nothing: 1, above: 3 } as const;
 
@@ -44,7 +45,7 @@ export async function line(asked: Wanted): Promise<number> {
     }),
   ) as Partial<Report>;
   const text = usageLine(asked.names, kept);
-  if (text !== undefined) await Bun.stdout.write(`${text}\n`);
+  if (text !== undefined) await print(`${text}\n`);
   if (!wasRefreshed(paths.stateDir, accountsStamp(files), now)) {
     const { programWords } = await import("./program.ts");
     Bun.spawn([...programWords(), "quota", REFRESH], {

@@ -4,6 +4,9 @@ import type { Report } from "./reader.ts";
 import { percentText, rowsOf } from "./rows.ts";
 import type { ProviderName } from "./types.ts";
 
+/** Characters of a name: a provider may call a window as it likes, and the line stands in a shell's prompt. */
+const NAME_CHARS = 32;
+
 /** `5h 35% · Week 12%` of the first provider that has numbers; undefined where none has. */
 export function usageLine(names: readonly ProviderName[], report: Partial<Report>): string | undefined {
   for (const name of names) {
@@ -13,7 +16,14 @@ export function usageLine(names: readonly ProviderName[], report: Partial<Report
     // The tools' window counts calls and not the plan.
     const own = rows.filter((row) => row.label !== "MCP");
     const shown = own.length > 0 ? own : rows;
-    if (shown.length > 0) return shown.map((row) => `${row.label} ${percentText(row.percent)}`).join(" · ");
+    if (shown.length > 0)
+      return shown.map((row) => `${short(row.label)} ${percentText(row.percent)}`).join(" · ");
   }
   return undefined;
+}
+
+function short(name: string): string {
+  return name.length > NAME_CHARS
+    ? `${[...name.slice(0, 2 * NAME_CHARS)].slice(0, NAME_CHARS - 1).join("")}…`
+    : name;
 }

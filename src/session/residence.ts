@@ -169,7 +169,13 @@ export class Residence {
       this.hooks.created(conversation, obj(snapshot.session));
       conversation.wanted = {};
     } else this.hooks.resumed(conversation, snapshot);
-    await this.subscribe(conversation);
+    try {
+      await this.subscribe(conversation);
+    } catch (error) {
+      // Nothing is heard of a session without a subscription: the next who needs it brings it up anew.
+      conversation.residentIn = 0;
+      throw error;
+    }
     this.trust(conversation);
     if (!fresh) await this.repairModel(conversation);
     return snapshot;

@@ -92,7 +92,9 @@ export class Sessions {
         this.say(conversation, t("notice.modelReplaced", { gone, instead }, deps.language)),
       resumed: (conversation, snapshot) => {
         this.catchUp(conversation, snapshot.messages);
+        // Whatever ran there and asked is over.
         this.turns.dispatch(conversation, { type: "gone" });
+        deps.sink.dropQuestions(conversation);
         this.titles.stored(conversation, obj(snapshot.session));
         const { backendId } = conversation;
         if (backendId !== undefined) void this.titles.resumed(conversation, backendId);

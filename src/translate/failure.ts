@@ -66,12 +66,13 @@ export function turnFailure(error: unknown): TurnFailure {
     text(error) ??
     "The turn failed.";
   if (message === BUSY) return { kind: "other", message };
+  const words = [...wordsOf(obj(error), 0)];
   const has = (set: ReadonlySet<string>) => signs.some((sign) => set.has(sign));
   const kind: FailureKind = signs.includes("3007")
     ? "captcha"
     : has(QUOTA) || signs.some((sign) => LIMITS.test(sign))
       ? "quota"
-      : has(AUTH) || /missing an API key/i.test(message)
+      : has(AUTH) || words.some((each) => /missing an API key/i.test(each))
         ? "auth"
         : has(CONTEXT)
           ? "context"
@@ -79,12 +80,19 @@ export function turnFailure(error: unknown): TurnFailure {
             ? "rate"
             : has(OVERLOADED) || signs.some((sign) => SERVER_STATUS.test(sign))
               ? "overloaded"
-              : has(NETWORK) || /^Network connection failed/.test(message)
+              : has(NETWORK) || words.some((each) => each.startsWith("Network connection failed"))
                 ? "network"
-                : has(MODEL) || message.startsWith("Provider Registry 中不存在")
+                : has(MODEL) || words.some((each) => each.startsWith("Provider Registry 中不存在"))
                   ? "model"
                   : "other";
   return { kind, message };
+}
+
+/** Messages of an error and of what caused it: older builds say the same of every failure, and what it was below. */
+function* wordsOf(error: Obj, depth: number): Generator<string> {
+  for (const value of [error.message, error.underlyingErrorMessage]) if (text(value)) yield String(value);
+  if (depth < 3)
+    for (const inner of [error.cause, error.data, error.detail]) yield* wordsOf(obj(inner), depth + 1);
 }
 
 /** Codes, reasons and statuses wherever a build puts them, the deepest nesting seen being three. */

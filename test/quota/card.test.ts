@@ -147,6 +147,12 @@ test("Q5 the line names the windows of the first provider that has numbers", () 
   expect(usageLine(PROVIDERS, {})).toBeUndefined();
 });
 
+test("Q5 no name makes the line long", () => {
+  const items = [{ key: "k", label: "W".repeat(100_000), usedPercent: 5 }];
+  const report = { glm: { at: 0, answer: { section: { kind: "success", items } } } } as const;
+  expect(usageLine(["glm"], report)).toBe(`${"W".repeat(31)}… 5%`);
+});
+
 test("Q4 times, rests and texts as they are read", () => {
   expect([0, 1, 59_000, 61_000, HOUR, 26 * HOUR, -5].map((ms) => rest(ms, "en"))).toEqual([
     "now",

@@ -108,6 +108,15 @@ describe("what it shows", () => {
     expect(one.err).toContain("it answers 502");
   });
 
+  test("Q5 a reader who has left is no fault", async () => {
+    await quota([]);
+    for (const args of ["--json", "--line", "--plain"]) {
+      const words = `{ sleep 0.3; '${BINARY}' quota ${args}; echo "code $?" >&2; } | true`;
+      const child = Bun.spawn(["sh", "-c", words], { env, stdin: "ignore", stdout: "pipe", stderr: "pipe" });
+      expect(await within(new Response(child.stderr).text(), 10_000, "the command")).toBe("code 0\n");
+    }
+  }, 30_000);
+
   test("Q1 Q5 who is not set up is left out, and explained when asked for by name", async () => {
     const bare = { OLLAMA_API_KEY: "", OPENCODE_GO_WORKSPACE_ID: "", OPENCODE_GO_AUTH_COOKIE: "" };
     const all = await quota([], bare);

@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import type { Json } from "../support/plainClient.ts";
-import { serveSubscribe, sessionEvent, settle, startRunning } from "../support/played.ts";
+import { serveSubscribe, sessionEvent, settle, startPlayed, startRunning } from "../support/played.ts";
 
 const delta = (seq: number, text: string) =>
   sessionEvent("s1", seq, "model.streaming", { kind: "text_delta", assistantMessageId: "m1", delta: text });
@@ -49,5 +49,42 @@ test("B10 P9 where the backend dies before it is back, its prompt and its cards 
   expect(await answer).toBeInstanceOf(Error);
   const cards = client.updates(id).filter((update) => update.toolCallId === "c1");
   expect(cards.at(-1)?.status).toBe("failed");
+  await test.bridge.close();
+});
+
+test("B5 P4 a session that could not be subscribed to is brought up anew by the next prompt, which is heard", async () => {
+  const { test, client, server } = await startPlayed();
+  const id = await client.newSession("/one");
+  const first = client.prompt(id, "one").catch((error: unknown) => error as Error);
+  const create = await server.take((frame) => frame.method === "session/create");
+  server.push({ id: create.id, result: { session: { sessionId: "s1" }, runtime: { eventSeq: 0 } } });
+  const subscribe = await server.take((frame) => frame.method === "session/subscribe");
+  server.push({ id: subscribe.id, error: { code: -32603, message: "not now" } });
+  expect(await first).toBeInstanceOf(Error);
+  void client.prompt(id, "two").catch(() => {});
+  const resume = await server.take((frame) => frame.method === "session/resume");
+  server.push({ id: resume.id, result: { session: { sessionId: "s1" }, runtime: { eventSeq: 0 } } });
+  await serveSubscribe(server);
+  await server.take((frame) => frame.method === "session/send");
+  await test.bridge.close();
+});
+
+test("B5 B1 what it had asked is answered, and the dialog closed", async () => {
+  const { test, client, server, id, answer } = await startRunning();
+  client.handlers.set("session/request_permission", () => undefined);
+  const asked = { sessionId: "s1", requestId: "r", options: [], ...bash };
+  server.push({ id: "f1", method: "interaction/requestPermission", params: asked });
+  await client.frame((frame) => frame.method === "session/request_permission");
+  const changed = client.request("session/set_mode", { sessionId: id, modeId: "plan" });
+  const change = await server.take((frame) => frame.method === "session/setMode");
+  server.push({ id: change.id, error: { code: -32004, message: "not resident" } });
+  const resume = await server.take((frame) => frame.method === "session/resume");
+  server.push({ id: resume.id, result: { session: { sessionId: "s1" }, runtime: { eventSeq: 1 } } });
+  const reply = await server.take((frame) => frame.id === "f1");
+  expect(reply.result).toMatchObject({ decision: "deny" });
+  await client.frame((frame) => frame.method === "$/cancel_request");
+  await serveSubscribe(server);
+  server.push({ id: (await server.take((frame) => frame.method === "session/setMode")).id, result: {} });
+  await Promise.all([changed, answer]);
   await test.bridge.close();
 });

@@ -145,3 +145,15 @@ test("B9 anything at all is some failure, and a cause without end stops", () => 
   loop.cause = loop;
   expect(turnFailure(loop).kind).toBe("other");
 });
+
+test("B9 what older builds say of a cause alone, in words, is what the failure is", () => {
+  const failure = (message: string) =>
+    turnFailure({
+      type: "UNKNOWN_ERROR",
+      message: "Model request failed",
+      cause: { code: "model_request_failed", message },
+    });
+  expect(failure("Network connection failed for the provider request.").kind).toBe("network");
+  expect(failure("The provider is missing an API key.").kind).toBe("auth");
+  expect(failure("Nobody knows.").kind).toBe("other");
+});
