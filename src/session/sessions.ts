@@ -23,7 +23,7 @@ import { Intake } from "./intake.ts";
 import { LIST_LIMIT, RECORD_CANCELLED_MS, RECORD_MS, SET_ASIDE_DEATHS, TODO_REREAD_MS } from "./limits.ts";
 import { Registry } from "./registry.ts";
 import { Residence, todosOf, wishedSettings } from "./residence.ts";
-import { chosenModel, foldSettings, type Settings } from "./settings.ts";
+import { chosenModel, foldSettings, type Settings, sameSettings } from "./settings.ts";
 import { Titles } from "./titles.ts";
 import { TurnRunner } from "./turns.ts";
 import { SilenceWatch } from "./watch.ts";
@@ -487,20 +487,4 @@ export class Sessions {
       `${method} failed: ${error instanceof RpcError ? error.code : errorName(error)}`,
     );
   }
-}
-
-function sameSettings(a: Settings, b: Settings): boolean {
-  return (
-    a.mode === b.mode &&
-    a.thought === b.thought &&
-    a.levels.join() === b.levels.join() &&
-    a.model?.providerId === b.model?.providerId &&
-    a.model?.modelId === b.model?.modelId &&
-    a.models.length === b.models.length &&
-    a.models.every(
-      (choice, i) =>
-        choice.ref.modelId === b.models[i]?.ref.modelId &&
-        choice.ref.providerId === b.models[i]?.ref.providerId,
-    )
-  );
 }

@@ -140,3 +140,20 @@ export function parseModel(value: string): ModelRef | undefined {
   const match = /^([^\\]+)\\(.+)$/.exec(value) ?? /^([^/]+)\/(.+)$/.exec(value);
   return match?.[1] && match[2] ? { providerId: match[1], modelId: match[2] } : undefined;
 }
+
+/** True where nothing that a person sees of them differs. */
+export function sameSettings(a: Settings, b: Settings): boolean {
+  return (
+    a.mode === b.mode &&
+    a.thought === b.thought &&
+    a.levels.join() === b.levels.join() &&
+    a.model?.providerId === b.model?.providerId &&
+    a.model?.modelId === b.model?.modelId &&
+    a.models.length === b.models.length &&
+    a.models.every(
+      (choice, i) =>
+        choice.ref.modelId === b.models[i]?.ref.modelId &&
+        choice.ref.providerId === b.models[i]?.ref.providerId,
+    )
+  );
+}
