@@ -2,6 +2,7 @@
 import {
   closeSync,
   fsyncSync,
+  lstatSync,
   openSync,
   realpathSync,
   renameSync,
@@ -14,12 +15,18 @@ import { NO_FILE } from "./files.ts";
 
 /**
  * @param mode permission bits of the new file, whatever the old one had.
+ * @param links whether a link that a person made (dotfiles kept elsewhere) stays one; else the file takes its place, since
+ *   nobody has a reason to lead this one elsewhere.
  * @throws the system's error; the old file is then untouched and nothing is left beside it.
  */
-export async function writeAtomic(path: string, data: string | Uint8Array, mode: number): Promise<void> {
-  // A link that a person made (dotfiles kept elsewhere) stays a link.
-  const target = await realpath(path).catch(() => path);
-  requireFile(target);
+export async function writeAtomic(
+  path: string,
+  data: string | Uint8Array,
+  mode: number,
+  links: "kept" | "replaced" = "kept",
+): Promise<void> {
+  const target = links === "kept" ? await realpath(path).catch(() => path) : path;
+  if (links === "kept" || !isLink(target)) requireFile(target);
   const temporary = temporaryName(target);
   try {
     const file = await open(temporary, "wx", mode);
@@ -59,6 +66,10 @@ export function writeAtomicSync(path: string, data: string | Uint8Array, mode: n
     rmSync(temporary, { force: true });
     throw error;
   }
+}
+
+function isLink(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
 }
 
 /** What a link leads to may be a device or a pipe, which a file must not take the place of. */

@@ -80,7 +80,7 @@ export class QuotaCache {
   async noteRefreshed(of: string): Promise<void> {
     mkdirSync(this.dir, { recursive: true, mode: 0o700 });
     const entry = { v: VERSION, at: this.clock.now(), of };
-    await writeAtomic(join(this.dir, REFRESHED), `${JSON.stringify(entry)}\n`, 0o600);
+    await writeAtomic(join(this.dir, REFRESHED), `${JSON.stringify(entry)}\n`, 0o600, "replaced");
   }
 
   private async put(name: ProviderName, of: string, { at, answer }: Dated): Promise<void> {
@@ -89,7 +89,7 @@ export class QuotaCache {
     if ((num(before?.v) ?? 0) > VERSION) return;
     const good = goodBefore(before, of, answer);
     const entry = { ...before, v: VERSION, at, of, section: answer.section, reason: answer.reason, good };
-    await writeAtomic(this.path(name), `${JSON.stringify(entry)}\n`, 0o600);
+    await writeAtomic(this.path(name), `${JSON.stringify(entry)}\n`, 0o600, "replaced");
   }
 
   private path(name: ProviderName): string {

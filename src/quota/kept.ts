@@ -8,7 +8,7 @@ import { join } from "node:path";
 import type { Phrase } from "../locale/index.ts";
 import { readRegular } from "../platform/files.ts";
 import { isObj, num, type Obj, obj, str, text } from "../platform/json.ts";
-import { FAILURE_FRESH_MS, FRESH_MS } from "./limits.ts";
+import { FAILURE_FRESH_MS, FRESH_MS, KEPT_BYTES } from "./limits.ts";
 import { type Answer, PROVIDERS, type ProviderName } from "./types.ts";
 
 /** An answer, and when it was given; epoch ms. */
@@ -42,7 +42,10 @@ export function keptPath(dir: string, name: ProviderName): string {
 /** The file of one provider, whatever it says; undefined where it says nothing. */
 export function keptFile(dir: string, name: ProviderName): Obj | undefined {
   try {
-    const value: unknown = JSON.parse(readRegular(keptPath(dir, name)));
+    const path = keptPath(dir, name);
+    // Nothing that we have kept is that large.
+    if (statSync(path).size > KEPT_BYTES) return undefined;
+    const value: unknown = JSON.parse(readRegular(path));
     return isObj(value) ? value : undefined;
   } catch {
     // Not there, or half of something: asking anew is all that is needed.

@@ -18,3 +18,5 @@ export const ASKING_MS = PAGE_DEADLINE_MS + 2_000;
 export const LINE_AGE_MS = 24 * 60 * 60 * 1000;
 /** Ollama's session window, in ms. */
 export const OLLAMA_SESSION_MS = 5 * 60 * 60 * 1000;
+/** A kept file above this is none of ours, in bytes. */
+export const KEPT_BYTES = 256 * 1024;

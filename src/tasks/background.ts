@@ -16,6 +16,7 @@ import {
 } from "../translate/cards.ts";
 import type { TranslateState } from "../translate/events.ts";
 import { appendedTail } from "../translate/output.ts";
+import { oneLine } from "../translate/tools.ts";
 import type { Update } from "../translate/updates.ts";
 
 interface Task {
@@ -110,7 +111,7 @@ function ownCard(state: TranslateState, id: string, payload: Obj): Card {
   const command = text(payload.command);
   const name = text(payload.toolName) ?? (command === undefined ? "Agent" : "Bash");
   const card = openCard(state, `bg_${id}`, name, command === undefined ? {} : { command }, undefined);
-  card.title = `[background] ${text(payload.description) ?? command ?? name}`;
+  card.title = `[background] ${oneLine(text(payload.description) ?? command ?? name)}`;
   card.kind = "other";
   return card;
 }

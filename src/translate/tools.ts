@@ -253,7 +253,8 @@ function patchDiffs(patch: string, cwd: string): Diff[] {
   return diffs;
 }
 
-function oneLine(value: string): string {
+/** A title: one line of bounded length. */
+export function oneLine(value: string): string {
   const line = value.replace(/\s+/g, " ").trim();
   return line.length > TITLE_CHARS ? `${line.slice(0, TITLE_CHARS - 1)}…` : line;
 }

@@ -1,9 +1,12 @@
 /** What lies on disk in the place of a provider's last answer. */
 
 import { expect, test } from "bun:test";
-import { writeFileSync } from "node:fs";
+import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { systemClock } from "../../src/platform/clock.ts";
+import { QuotaCache } from "../../src/quota/cache.ts";
 import { card } from "../../src/quota/card.ts";
-import { keptPath, readKept } from "../../src/quota/kept.ts";
+import { FRESHNESS, keptPath, readKept } from "../../src/quota/kept.ts";
 import { readOpencode } from "../../src/quota/opencode.ts";
 import type { Report } from "../../src/quota/reader.ts";
 import { UsageBody } from "../../src/quota/schema.ts";
@@ -58,4 +61,23 @@ test("Q2 a reset beyond what a date holds makes an answer one that cannot be sho
   });
   expect(UsageBody.safeParse(body(1e300)).success).toBe(false);
   expect(UsageBody.safeParse(body(NOW)).success).toBe(true);
+});
+
+test("Q3 a kept file takes the place of a link and writes to nothing that it leads to, and one that is too large is passed over", async () => {
+  const dir = tempDir("kept-link");
+  const foreign = join(tempDir("foreign"), "important");
+  writeFileSync(foreign, "mine");
+  symlinkSync(foreign, keptPath(dir, "glm"));
+  const cache = new QuotaCache(
+    dir,
+    { ...systemClock(), now: () => NOW },
+    { write: () => {}, once: () => {} },
+  );
+  const ask = async () => ({ section: { kind: "success" as const, items: [] } });
+  await cache.through("glm", "me", FRESHNESS, ask);
+  expect(readFileSync(foreign, "utf8")).toBe("mine");
+  expect(readKept(dir, "glm", "me")?.answer.section.kind).toBe("success");
+  const entry = readFileSync(keptPath(dir, "glm"), "utf8").trim();
+  writeFileSync(keptPath(dir, "glm"), `${entry.slice(0, -1)},"more":"${"x".repeat(300_000)}"}`);
+  expect(readKept(dir, "glm", "me")).toBeUndefined();
 });

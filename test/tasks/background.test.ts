@@ -124,6 +124,16 @@ describe("a background command", () => {
       { change: "opened", card: { id: "bg_t1" } },
     ]);
   });
+
+  test("P30 however long its description or command is, the title is one short line", () => {
+    for (const said of [{ description: "a\nb ".repeat(5000) }, { command: "echo x\n".repeat(5000) }]) {
+      const [opened] = conversation().task({ toolCallId: "unknown", status: "running", ...said });
+      const title = opened?.kind === "tool" ? opened.card.title : "";
+      expect(title).toMatch(/^\[background\] (a b|echo x)/);
+      expect(title).not.toContain("\n");
+      expect(title.length).toBeLessThan(300);
+    }
+  });
 });
 
 describe("a background sub-agent", () => {
