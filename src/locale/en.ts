@@ -110,6 +110,7 @@ export const EN = {
 
   "notice.waiting.task": "Waiting for the agent to finish what a background task left it to do.",
   "notice.waiting.compaction": "Waiting for the agent to make the conversation's context smaller.",
+  "notice.waiting.busy": "Waiting for the agent, which still works on something else in this conversation.",
   "notice.waiting.prompts": "Waiting for the prompts before this one.",
   "notice.silent":
     "The agent has said nothing and made no progress for ten minutes; the turn was ended. Send a prompt to go on.",

@@ -10,6 +10,8 @@ export const BUSY_BUDGET_MS = 30_000;
 export const BUSY_NOTIFICATION_BUDGET_MS = 180_000;
 /** Between two tries of a busy send. */
 export const BUSY_RETRY_MS = 250;
+/** After so many milliseconds of busy answers the person is told; a multiple of the above. */
+export const BUSY_TOLD_MS = 2_000;
 /** A stopped turn that has not ended by then is ended by closing its session. */
 export const STOP_ESCALATION_MS = 10_000;
 /** Waits before each further try of a prompt whose turn failed for a passing reason. */

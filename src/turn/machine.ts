@@ -11,6 +11,7 @@ import {
   BUSY_BUDGET_MS,
   BUSY_NOTIFICATION_BUDGET_MS,
   BUSY_RETRY_MS,
+  BUSY_TOLD_MS,
   FREED_EARLY_MS,
   FROZEN_MS,
   MAX_WAITING,
@@ -209,7 +210,10 @@ class Step {
     if (busy) {
       const budget = turn?.notification ? BUSY_NOTIFICATION_BUDGET_MS : BUSY_BUDGET_MS;
       if (active.busyFor < budget) {
-        this.set({ active: { ...active, busyFor: active.busyFor + BUSY_RETRY_MS, busy: true } });
+        const busyFor = active.busyFor + BUSY_RETRY_MS;
+        this.set({ active: { ...active, busyFor, busy: true } });
+        if (busyFor === BUSY_TOLD_MS)
+          this.tell({ kind: "waiting", behind: turn?.notification ? "task" : "busy" });
         this.effects.push({ type: "timer", name: "busy", ms: BUSY_RETRY_MS });
         return;
       }

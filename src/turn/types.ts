@@ -28,7 +28,7 @@ export interface TurnStarted {
 
 /** What a person is told in one line, beside what the model says. */
 export type Notice =
-  | { readonly kind: "waiting"; readonly behind: "task" | "compaction" | "prompts" }
+  | { readonly kind: "waiting"; readonly behind: "task" | "compaction" | "prompts" | "busy" }
   | { readonly kind: "steered" }
   | { readonly kind: "goalPaused" }
   | { readonly kind: "silent" }

@@ -404,6 +404,15 @@ describe("busy and loss", () => {
     expect(rules(...inputs, busy(1))).toContain("settle 1 lost");
   });
 
+  test("P32 B16 who waits for a busy conversation for more than a moment is told so, in one line", () => {
+    const inputs: Input[] = [prompt(1)];
+    const lines = () => rules(...inputs).filter((line) => line.startsWith("notice"));
+    for (let i = 0; i < 7; i++) inputs.push(busy(1), retry);
+    expect(lines()).toEqual([]);
+    for (let i = 0; i < 100; i++) inputs.push(busy(1), retry);
+    expect(lines()).toEqual(["notice waiting"]);
+  });
+
   test("P32 B7 the time that a notification turn took is not taken from the time behind it", () => {
     const inputs: Input[] = [prompt(1), started("n", { notification: true, own: true })];
     for (let i = 0; i < 200; i++) inputs.push(busy(1), retry);
