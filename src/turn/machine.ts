@@ -22,7 +22,7 @@ import {
 } from "./limits.ts";
 import { cancelled, outcomeOf } from "./outcome.ts";
 import type { Active, TurnState } from "./state.ts";
-import type { Effect, Input, Notice, Outcome, TimerName, TurnEnd, TurnStarted } from "./types.ts";
+import type { Effect, Input, Notice, Outcome, TimerName, TurnEnd, TurnStarted, Wait } from "./types.ts";
 
 export { newTurnState, type TurnState } from "./state.ts";
 export type * from "./types.ts";
@@ -148,12 +148,19 @@ class Step {
     const { turn, compacting, waiting } = this.state;
     this.set({ waiting: [...waiting, key] });
     if (turn?.notification || compacting) {
-      if (waiting.length === 0) this.tell({ kind: "waiting", behind: compacting ? "compaction" : "task" });
+      if (waiting.length === 0) this.tellWait(key, compacting ? "compaction" : "task");
       return;
     }
     // The first one runs as soon as the running turn is stopped; whatever is behind it waits for a whole turn.
-    if (waiting.length === 1) this.tell({ kind: "waiting", behind: "prompts" });
+    if (waiting.length === 1) this.tellWait(key, "prompts");
     this.preempt();
+  }
+
+  /** One line about the wait of a prompt, whatever it turns out to wait for in the end. */
+  private tellWait(key: number, behind: Wait): void {
+    if (key <= this.state.waitTold) return;
+    this.set({ waitTold: key });
+    this.tell({ kind: "waiting", behind });
   }
 
   /** Ends the running prompt as cancelled and asks the backend to stop its turn. */
@@ -212,8 +219,7 @@ class Step {
       if (active.busyFor < budget) {
         const busyFor = active.busyFor + BUSY_RETRY_MS;
         this.set({ active: { ...active, busyFor, busy: true } });
-        if (busyFor === BUSY_TOLD_MS)
-          this.tell({ kind: "waiting", behind: turn?.notification ? "task" : "busy" });
+        if (busyFor === BUSY_TOLD_MS) this.tellWait(key, turn?.notification ? "task" : "busy");
         this.effects.push({ type: "timer", name: "busy", ms: BUSY_RETRY_MS });
         return;
       }

@@ -46,6 +46,8 @@ export interface TurnState {
     | undefined;
   /** A compaction: wanted by this bridge, or seen to hold the lock. Prompts wait for it. */
   readonly compacting: "asked" | "runs" | undefined;
+  /** The last prompt whose wait was told, by its key; keys grow. */
+  readonly waitTold: number;
   /** Turns whose end has been seen: a second end settles nothing. */
   readonly ended: readonly string[];
 }
@@ -59,6 +61,7 @@ export function newTurnState(idPrefix: string): TurnState {
     lockHeld: false,
     stopping: undefined,
     compacting: undefined,
+    waitTold: 0,
     ended: [],
   };
 }

@@ -26,9 +26,11 @@ export interface TurnStarted {
   readonly goal?: boolean;
 }
 
+export type Wait = "task" | "compaction" | "prompts" | "busy";
+
 /** What a person is told in one line, beside what the model says. */
 export type Notice =
-  | { readonly kind: "waiting"; readonly behind: "task" | "compaction" | "prompts" | "busy" }
+  | { readonly kind: "waiting"; readonly behind: Wait }
   | { readonly kind: "steered" }
   | { readonly kind: "goalPaused" }
   | { readonly kind: "silent" }

@@ -413,6 +413,12 @@ describe("busy and loss", () => {
     expect(lines()).toEqual(["notice waiting"]);
   });
 
+  test("P32 B16 a prompt whose wait was told is not told again when it turns out to wait for something else", () => {
+    const inputs: Input[] = [started("n", { notification: true, own: false }), prompt(1), completed("n"), lockFree];
+    for (let i = 0; i < 20; i++) inputs.push(busy(1), retry);
+    expect(rules(...inputs).filter((line) => line.startsWith("notice"))).toEqual(["notice waiting"]);
+  });
+
   test("P32 B7 the time that a notification turn took is not taken from the time behind it", () => {
     const inputs: Input[] = [prompt(1), started("n", { notification: true, own: true })];
     for (let i = 0; i < 200; i++) inputs.push(busy(1), retry);
