@@ -4,11 +4,12 @@
  */
 
 import type { Backend } from "../backend/backend.ts";
+import { CODE, RpcError } from "../backend/rpc.ts";
 import { list, num, type Obj, obj, str, text } from "../platform/json.ts";
 import { errorName, type Log } from "../platform/log.ts";
 import { taskUpdated } from "../tasks/background.ts";
 import { translateEvent } from "../translate/events.ts";
-import { turnFailure } from "../translate/failure.ts";
+import { saysBusy, turnFailure } from "../translate/failure.ts";
 import type { Update } from "../translate/updates.ts";
 import { turnUsage } from "../translate/usage.ts";
 import type { TurnEnd } from "../turn/machine.ts";
@@ -127,6 +128,7 @@ export class Intake {
           turnId,
           inputId,
           end: { kind: "failed", failure: turnFailure(payload.error) },
+          busy: busyFailure(payload.error),
         });
       case "turn.terminal":
         return this.terminal({ ...payload, sessionId: params.sessionId, turnId });
@@ -242,3 +244,9 @@ const LOCK_FREE = new Set([
   "goal_continuation_completed",
   "goal_continuation_failed",
 ]);
+
+/** A failure that means what a busy answer to the send means, as that answer. */
+function busyFailure(error: unknown): Error | undefined {
+  if (!saysBusy(error)) return undefined;
+  return new RpcError("session/send", CODE.busy, str(obj(error).message) ?? "", undefined);
+}

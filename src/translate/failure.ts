@@ -56,6 +56,11 @@ export function isPassing(failure: TurnFailure): boolean {
   return failure.kind === "rate" || failure.kind === "overloaded" || failure.kind === "network";
 }
 
+/** A refusal rather than a failure: another prompt runs. Every build that has it tells it by these words. */
+export function saysBusy(error: unknown): boolean {
+  return obj(error).message === BUSY || error === BUSY;
+}
+
 /** @param error `turn.failed.error`, or an RPC error's `{code, message, data}`. */
 export function turnFailure(error: unknown): TurnFailure {
   const signs = [...signsOf(obj(error), 0)];
@@ -65,7 +70,7 @@ export function turnFailure(error: unknown): TurnFailure {
     text(obj(obj(error).cause).message) ??
     text(error) ??
     "The turn failed.";
-  if (message === BUSY) return { kind: "other", message };
+  if (saysBusy(error)) return { kind: "other", message };
   const words = [...wordsOf(obj(error), 0)];
   const has = (set: ReadonlySet<string>) => signs.some((sign) => set.has(sign));
   const kind: FailureKind = signs.includes("3007")

@@ -49,6 +49,8 @@ export function reduce(state: TurnState, input: Input): { state: TurnState; effe
   return { state: step.state, effects };
 }
 
+type TurnEnded = Extract<Input, { type: "turnEnded" }>;
+
 class Step {
   readonly effects: Effect[] = [];
 
@@ -61,6 +63,8 @@ class Step {
       case "accepted":
         if (this.state.active?.key === input.key) {
           const { active } = this.state;
+          // An older build took it and said in the same breath that it was busy: it is sent again.
+          if (active.busy) return;
           this.set({ active: { ...active, accepted: true }, lockHeld: true });
           this.clear("busy");
           this.clear("quiet");
@@ -262,9 +266,10 @@ class Step {
     this.tell({ kind: "steered" });
   }
 
-  private turnEnded(input: Extract<Input, { type: "turnEnded" }>): void {
+  private turnEnded(input: TurnEnded): void {
     const { active, turn, ended, stopping } = this.state;
     if (input.turnId !== undefined && ended.includes(input.turnId)) return;
+    if (this.isRefusal(input)) return;
     const isRunningTurn =
       turn !== undefined &&
       (input.turnId === undefined || turn.turnId === undefined || turn.turnId === input.turnId);
@@ -297,10 +302,22 @@ class Step {
     }
   }
 
+  /** @returns whether it was a refusal of the sent prompt, which came as the end of a turn that never was. */
+  private isRefusal({ turnId, inputId, busy }: TurnEnded): boolean {
+    const { active, turn } = this.state;
+    if (!busy || !active || active.turnId !== undefined || active.retry || active.busy) return false;
+    if (inputId !== undefined && inputId !== active.inputId) return false;
+    if (turnId !== undefined && turnId === turn?.turnId) return false;
+    this.seenEnd(turnId);
+    this.set({ active: { ...active, accepted: false, freed: undefined } });
+    this.refused(active.key, true, busy);
+    return true;
+  }
+
   /** What may be the end of a prompt whose send is not answered yet, and may be a late word of an earlier turn. */
   private freedEarly(failed: boolean): void {
     const { active } = this.state;
-    if (!active || active.accepted || active.retry || active.turnId !== undefined) return;
+    if (!active || active.accepted || active.retry || active.busy || active.turnId !== undefined) return;
     this.set({ active: { ...active, freed: failed ? "failed" : "done" } });
   }
 
@@ -363,7 +380,7 @@ class Step {
   private timer(name: TimerName): void {
     const { active, stopping, turn } = this.state;
     if (name === "busy") {
-      if (active && !active.accepted) {
+      if (active?.busy && active.turnId === undefined) {
         const { key, inputId, attempt } = active;
         this.set({ active: { ...active, busy: false } });
         this.effects.push({ type: "send", key, inputId, attempt });

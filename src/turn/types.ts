@@ -64,6 +64,8 @@ export type Input =
       readonly turnId: string | undefined;
       readonly inputId?: string | undefined;
       readonly end: TurnEnd;
+      /** Older builds refuse a busy prompt in this way. */
+      readonly busy?: Error | undefined;
     }
   /** `compaction`: its turn belongs to no prompt, and is waited for. */
   | { readonly type: "lockTaken"; readonly compaction?: boolean }

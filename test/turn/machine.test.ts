@@ -414,9 +414,39 @@ describe("busy and loss", () => {
   });
 
   test("P32 B16 a prompt whose wait was told is not told again when it turns out to wait for something else", () => {
-    const inputs: Input[] = [started("n", { notification: true, own: false }), prompt(1), completed("n"), lockFree];
+    const inputs: Input[] = [
+      started("n", { notification: true, own: false }),
+      prompt(1),
+      completed("n"),
+      lockFree,
+    ];
     for (let i = 0; i < 20; i++) inputs.push(busy(1), retry);
     expect(rules(...inputs).filter((line) => line.startsWith("notice"))).toEqual(["notice waiting"]);
+  });
+
+  test("P32 B16 a refusal that comes as the end of a turn which never was is a busy answer", () => {
+    const word = (turnId?: string): Input => ({
+      type: "turnEnded",
+      turnId,
+      end: { kind: "failed", failure: { kind: "other", message: "prompt is running" } },
+      busy: new Error("busy"),
+    });
+    // Before its send is answered, behind it, and while a notification turn runs; with or without a turn's name.
+    for (const before of [
+      [prompt(1)],
+      [prompt(1), accepted(1)],
+      [prompt(1), started("n", { notification: true })],
+    ])
+      for (const turnId of [undefined, "never"]) {
+        const run = rules(...before, word(turnId), lockFailed, accepted(1), retry, accepted(1), lockTaken);
+        expect(run.filter((line) => line.startsWith("send"))).toHaveLength(2);
+        expect(run.filter((line) => line.startsWith("settle"))).toEqual([]);
+      }
+    const long: Input[] = [prompt(1)];
+    for (let i = 0; i < 200; i++) long.push(word(), retry);
+    expect(rules(...long)).toContain("settle 1 lost");
+    // A turn that did begin has failed, whatever the words.
+    expect(rules(prompt(1), accepted(1), started("t"), word("t"), lockFailed)).toContain("settle 1 failed");
   });
 
   test("P32 B7 the time that a notification turn took is not taken from the time behind it", () => {
