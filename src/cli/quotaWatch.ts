@@ -31,7 +31,7 @@ export async function watch(asked: Asked, tools: Tools, { seconds, json }: Watch
     const failed = failureLines(asked, shown).map((line) => fit(line, options.width));
     return [...card(asked.names, shown, pending, options), ...stale, ...(pending.size > 0 ? [] : failed)];
   };
-  const screen = terminal ? new Screen(() => paint()) : undefined;
+  const screen = terminal ? new Screen(() => paint(), clock) : undefined;
   const paint = () =>
     screen?.draw(lines(), { columns: process.stdout.columns, rows: process.stdout.rows || 24 });
   process.stdout.on("error", () => process.exit(0));

@@ -19,6 +19,11 @@ export interface Clock {
   every(ms: number, run: () => void): Timer;
 }
 
+/** Stops this whole process for `ms` milliseconds: for its last words alone, where nothing else may run any more. */
+export function haltFor(ms: number): void {
+  Bun.sleepSync(ms);
+}
+
 /** The real clock. */
 export function systemClock(): Clock {
   return {

@@ -141,6 +141,54 @@ test.concurrent.skipIf(!needs("tmux"))(
   90_000,
 );
 
+test.concurrent.skipIf(!needs("tmux"))(
+  "Q5 a terminal that is held takes the last card once it is let go, and holds up no end",
+  async () => {
+    const home = homeWithPlan();
+    const asked = startProviders();
+    const tmux = new Tmux(envFor(asked, home), 70, 24);
+    const watched = async () => {
+      const pids = await markedPids(`HOME=${home}`);
+      return pids.filter((each) => commandOf(each).includes("quota"));
+    };
+    const pictures = () => readFileSync(tmux.raw, "utf8").split("\x1b[?2026l").length;
+    try {
+      tmux.type(`'${BINARY}' quota -w; echo code $?`);
+      await until("it has taken the terminal", 10_000, () => tmux.state().alternate === "1");
+      await tmux.shows("68%");
+      const [pid] = await watched();
+      tmux.run(["send-keys", "C-s"]);
+      tmux.run(["resize-window", "-x", "30", "-y", "24"]);
+      // What it draws now is not taken; it neither waits for that nor turns round and round.
+      await until("it has slept since it drew", 5_000, () => stateOf(pid!) === "S");
+      const before = cpuTicks(pid!);
+      await Bun.sleep(500);
+      expect(cpuTicks(pid!) - before).toBeLessThan(25);
+      const held = pictures();
+      for (const width of ["40", "30", "45", "50", "55", "35"]) tmux.run(["resize-window", "-x", width, "-y", "24"]);
+      await Bun.sleep(200);
+      expect(pictures()).toBe(held);
+      tmux.run(["send-keys", "C-q"]);
+      await until("the last card is drawn", 5_000, () => pictures() > held);
+      await Bun.sleep(300);
+      // The last one, and the one that was begun when it was held.
+      expect(pictures()).toBeLessThanOrEqual(held + 2);
+      await tmux.shows("OpenCode Go");
+      tmux.run(["send-keys", "C-s"]);
+      tmux.run(["resize-window", "-x", "60", "-y", "24"]);
+      await until("it has slept since it drew", 5_000, () => stateOf(pid!) === "S");
+      const started = performance.now();
+      process.kill(pid!, "SIGTERM");
+      await until("it is gone", 10_000, async () => (await watched()).length === 0);
+      expect(performance.now() - started).toBeLessThan(5_000);
+    } finally {
+      tmux.end();
+      asked.stop();
+    }
+  },
+  60_000,
+);
+
 test.concurrent("Q5 watched through a pipe it says the numbers again and again, as objects a line where that is wanted, until nobody reads", async () => {
   const home = homeWithPlan();
   const own = startProviders();
@@ -174,4 +222,19 @@ function commandOf(pid: number): string {
   } catch {
     return "";
   }
+}
+
+/** The state letter of a process, and what it has used of the processor, in hundredths of a second; Linux. */
+function stat(pid: number): string[] {
+  return readFileSync(`/proc/${pid}/stat`, "utf8")
+    .replace(/^.*\) /, "")
+    .split(" ");
+}
+
+function stateOf(pid: number): string | undefined {
+  return stat(pid)[0];
+}
+
+function cpuTicks(pid: number): number {
+  return Number(stat(pid)[11]) + Number(stat(pid)[12]);
 }
