@@ -165,7 +165,8 @@ test.concurrent.skipIf(!needs("tmux"))(
       await Bun.sleep(500);
       expect(cpuTicks(pid!) - before).toBeLessThan(25);
       const held = pictures();
-      for (const width of ["40", "30", "45", "50", "55", "35"]) tmux.run(["resize-window", "-x", width, "-y", "24"]);
+      for (const width of ["40", "30", "45", "50", "55", "35"])
+        tmux.run(["resize-window", "-x", width, "-y", "24"]);
       await Bun.sleep(200);
       expect(pictures()).toBe(held);
       tmux.run(["send-keys", "C-q"]);
