@@ -158,6 +158,7 @@ class Step {
     // The first one runs as soon as the running turn is stopped; whatever is behind it waits for a whole turn.
     if (waiting.length === 1) this.tellWait(key, "prompts");
     this.preempt();
+    if (this.state.stopping) this.effects.push({ type: "timer", name: "told", ms: BUSY_TOLD_MS });
   }
 
   /** One line about the wait of a prompt, whatever it turns out to wait for in the end. */
@@ -387,6 +388,10 @@ class Step {
       }
     } else if (name === "retry") {
       if (active?.retry) this.set({ active: { ...active, retry: "due" } });
+    } else if (name === "told") {
+      // The turn before it does not stop as soon as one does.
+      const [first] = this.state.waiting;
+      if (stopping && first !== undefined) this.tellWait(first, "busy");
     } else if (name === "quiet") {
       this.lockFree(false);
     } else if (name === "lock") {

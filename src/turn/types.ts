@@ -12,7 +12,7 @@ export type Outcome =
   | { readonly kind: "queue-full" }
   | { readonly kind: "lost"; readonly error: Error };
 
-export type TimerName = "quiet" | "busy" | "stop" | "retry" | "lock";
+export type TimerName = "quiet" | "busy" | "stop" | "retry" | "lock" | "told";
 
 export interface TurnStarted {
   readonly turnId: string | undefined;

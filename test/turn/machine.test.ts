@@ -424,6 +424,17 @@ describe("busy and loss", () => {
     expect(rules(...inputs).filter((line) => line.startsWith("notice"))).toEqual(["notice waiting"]);
   });
 
+  test("B16 B22 who waits for a turn that does not stop is told so after a moment, once; who waits no more is not", () => {
+    const told: Input = { type: "timer", name: "told" };
+    const before = [prompt(1), accepted(1), lockTaken, started("a"), prompt(2)];
+    const lines = (...after: Input[]) =>
+      rules(...before, ...after).filter((line) => line.startsWith("notice"));
+    expect(lines()).toEqual([]);
+    expect(lines(told, told)).toEqual(["notice waiting"]);
+    expect(lines(completed("a", "cancelled"), lockFree, told)).toEqual([]);
+    expect(lines({ type: "cancel" }, told)).toEqual([]);
+  });
+
   test("P32 B16 a refusal that comes as the end of a turn which never was is a busy answer", () => {
     const word = (turnId?: string): Input => ({
       type: "turnEnded",
