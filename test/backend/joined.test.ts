@@ -284,6 +284,7 @@ for (const when of ["before the resume", "after it"])
     );
     server.push(event(3, "turn.completed", { resultType: "success" }, "new"));
     expect((await next).stopReason).toBe("end_turn");
-    expect(client.text("agent_message_chunk", id)).toBe("new");
+    // Beside the new reply stands only the line which says that the prompt waits.
+    expect(client.text("agent_message_chunk", id)).toMatch(/^\s*Waiting for the agent, [^\n]*\n\nnew$/);
     await bridge.bridge.close();
   }, 10_000);
