@@ -297,6 +297,19 @@ describe("the hub", () => {
       const more = { ZCODE_ACP_HUB_PORT: String(hub.port), ZCODE_ACP_REMOTE_TOKEN: "hub-token-0123456789" };
       expect((await quota([], more)).out).toContain("· hub");
       expect(seen).toEqual(["Bearer hub-token-0123456789"]);
+      // One that only hangs costs next to nothing: the provider is asked in its place.
+      const came: number[] = [];
+      answer = () => {
+        came.push(performance.now());
+        return new Promise<Response>(() => {});
+      };
+      providers.glm.answer = (request) => {
+        came.push(performance.now());
+        return well.glm(request);
+      };
+      expect((await quota(["glm"], { ...more, HOME: homeWithPlan() })).out).toContain("· pro");
+      expect(came).toHaveLength(2);
+      expect(came[1]! - came[0]!).toBeLessThan(500);
       for (const other of [
         () => new Response("", { status: 502 }),
         () => new Response("<html>"),

@@ -217,6 +217,83 @@ test.concurrent("Q5 watched through a pipe it says the numbers again and again, 
   await own.stop();
 }, 30_000);
 
+test.concurrent("Q5 Q1 a provider that gives nothing for a while keeps its numbers and a line that says so, and loses that line when it answers again", async () => {
+  const own = startProviders();
+  const well = own.ollama.answer;
+  const child = Bun.spawn([BINARY, "quota", "-w", "--interval", "10"], {
+    env: envFor(own, homeWithPlan()),
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  // Each card is one write.
+  const reader = child.stdout.getReader();
+  const card = async () => new TextDecoder().decode((await reader.read()).value);
+  expect(await card()).toContain("68%");
+  for (const status of [502, 429]) {
+    own.glm.answer = () => new Response("", { status });
+    own.ollama.answer = () => new Response("", { status: 502 });
+    if (status === 429) own.ollama.answer = well;
+    const shown = await card();
+    expect(shown).toContain("35%");
+    expect(shown).toContain("68%");
+    expect(shown).toContain("GLM Coding Plan: no answer since");
+    expect(shown.includes("Ollama Cloud: no answer since")).toBe(status === 502);
+  }
+  await reader.cancel();
+  child.kill("SIGTERM");
+  await child.exited;
+  await own.stop();
+}, 40_000);
+
+test.concurrent.skipIf(!needs("tmux"))(
+  "Q4 Q1 on a terminal each section is painted as it comes, in its place, and coloured; --plain and NO_COLOR draw blocks",
+  async () => {
+    const own = startProviders();
+    const well = own.glm.answer;
+    let answer!: () => void;
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    own.glm.answer = async (request) => {
+      await answered;
+      return well(request);
+    };
+    const tmux = new Tmux(envFor(own, homeWithPlan()), 70, 30);
+    const drawn = () => tmux.run(["capture-pane", "-p", "-e"]);
+    try {
+      tmux.type(`'${BINARY}' quota; echo code $?`);
+      // The slowest comes first, and hides nobody.
+      await tmux.shows("68%");
+      expect(tmux.screen()).not.toContain("code 0");
+      const places = ["GLM Coding Plan", "OpenCode Go", "Ollama Cloud"].map((name) =>
+        tmux.screen().indexOf(name),
+      );
+      expect(places).toEqual(places.toSorted((a, b) => a - b));
+      expect(places[0]).toBeGreaterThan(0);
+      answer();
+      await tmux.shows("code 0");
+      expect(tmux.screen()).toContain("35%");
+      expect(tmux.screen().match(/GLM Coding Plan/g)).toHaveLength(1);
+      expect(drawn()).toContain("\x1b[30m\x1b[42m");
+      expect(drawn()).not.toMatch(/[█░]/);
+      for (const words of [`'${BINARY}' quota --plain`, `NO_COLOR=1 '${BINARY}' quota`]) {
+        tmux.run(["send-keys", "-R"]);
+        tmux.run(["clear-history"]);
+        tmux.type(`${words}; echo code $?`);
+        await tmux.shows("code 0");
+        expect(drawn()).toMatch(/█░/);
+        expect(drawn()).toContain("35%");
+        expect(drawn()).not.toContain("\x1b[");
+      }
+    } finally {
+      tmux.end();
+      await own.stop();
+    }
+  },
+  60_000,
+);
+
 function commandOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");

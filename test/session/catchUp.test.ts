@@ -2,7 +2,6 @@
 
 import { expect, test } from "bun:test";
 import { type Clock, systemClock } from "../../src/platform/clock.ts";
-import { RESIDENT_TRUST_MS } from "../../src/session/limits.ts";
 import type { PlayedServer } from "../support/bridge.ts";
 import type { Json, PlainClient } from "../support/plainClient.ts";
 import { serveSubscribe, sessionEvent, settle, startPlayed, startRunning } from "../support/played.ts";
@@ -285,6 +284,8 @@ test("B5 B8 a turn that was given up in silence stays so: what it stored afterwa
   expect(shown).toEqual(["x", "y"]);
 });
 
+const FIVE_MINUTES = 300_000;
+
 /** Real time, and as much more as the test wants to have passed. */
 function jumpingClock(): Clock & { jump(ms: number): void } {
   const base = systemClock();
@@ -330,11 +331,11 @@ test("B5 a session that was quiet for five minutes is asked for before it is tru
     "t1",
   );
   // A moment later it is simply used.
-  clock.jump(RESIDENT_TRUST_MS - 5_000);
+  clock.jump(FIVE_MINUTES - 5_000);
   await run("two", (send) => send(), "t2");
   expect(server.inbox.filter((frame) => frame.method === "session/subscribe")).toEqual([]);
   // After five minutes it is asked first: an event that was lost comes before the prompt goes.
-  clock.jump(RESIDENT_TRUST_MS + 1);
+  clock.jump(FIVE_MINUTES + 1);
   await run(
     "three",
     async (send) => {
@@ -357,7 +358,7 @@ test("B5 a session that was quiet for five minutes is asked for before it is tru
     "t3",
   );
   // One that is gone is resumed, and the prompt is sent once.
-  clock.jump(RESIDENT_TRUST_MS + 1);
+  clock.jump(FIVE_MINUTES + 1);
   await run(
     "four",
     async (send) => {
@@ -371,7 +372,7 @@ test("B5 a session that was quiet for five minutes is asked for before it is tru
   );
   expect(server.inbox.filter(isSend)).toEqual([]);
   // A build that cannot say is believed.
-  clock.jump(RESIDENT_TRUST_MS + 1);
+  clock.jump(FIVE_MINUTES + 1);
   await run(
     "five",
     async (send) => {

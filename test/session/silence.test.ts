@@ -1,10 +1,10 @@
-/** A turn that says nothing in a session that the backend has dropped meanwhile. */
+/** Turns that say nothing: what proves that they live, and how those end that do not. */
 
 import { expect, test } from "bun:test";
 import { scaledClock, systemClock } from "../../src/platform/clock.ts";
 import type { PlayedServer } from "../support/bridge.ts";
 import type { Json } from "../support/plainClient.ts";
-import { serveSubscribe, sessionEvent, startPlayed } from "../support/played.ts";
+import { serveSubscribe, sessionEvent, startPlayed, startRunning } from "../support/played.ts";
 
 const messages: Json[] = [
   { info: { messageId: "u1", role: "user" }, parts: [{ type: "text", text: "hi" }] },
@@ -60,5 +60,97 @@ test("B5 B8 a silent turn whose session is gone ends at once and gently: what it
     .map((update) => (update.content as Json).text);
   expect(said.join("")).toBe("Hello.");
   expect(client.text("user_message_chunk")).toBe("");
+  await test.bridge.close();
+});
+
+/** Ten minutes are a second. */
+const quick = () => scaledClock(systemClock(), 600);
+
+test("B8 P12 a turn that waits for a person lives without limit: the backend is not even asked", async () => {
+  const { test, client, server, answer } = await startRunning({}, quick());
+  let decide!: (outcome: Json) => void;
+  const decided = new Promise<Json>((resolve) => {
+    decide = resolve;
+  });
+  await client.initialize({ elicitation: { form: {} } });
+  client.handlers.set("elicitation/create", () => decided);
+  const questions = [{ question: "Which?", options: [{ label: "A" }, { label: "B" }] }];
+  const asked = { sessionId: "s1", requestId: "r", toolCallId: "c1", toolName: "AskUserQuestion" };
+  const params = { ...asked, schema: { toolName: "AskUserQuestion" }, input: { questions }, questions };
+  server.push({ id: "q", method: "interaction/requestUserInput", params });
+  await client.frame((frame) => frame.method === "elicitation/create");
+  let ended = false;
+  void answer.then(() => {
+    ended = true;
+  });
+  // Half an hour.
+  await Bun.sleep(3_000);
+  expect(ended).toBe(false);
+  expect(server.inbox.filter((frame) => frame.method === "session/read")).toEqual([]);
+  decide({ action: "decline" });
+  const reply = await server.take((frame) => frame.id === "q");
+  expect(reply.result).toMatchObject({ action: "decline" });
+  server.push(sessionEvent("s1", 2, "turn.completed", { resultType: "success" }));
+  expect(await answer).toMatchObject({ stopReason: "end_turn" });
+  await test.bridge.close();
+});
+
+test("B8 B6 a turn that stood still for ten minutes ends with what history holds of its reply; it is stopped by its name, and what it still says is dropped", async () => {
+  const rules = quick();
+  const { test, client, server } = await startPlayed(rules);
+  const id = await client.newSession("/one");
+  const answer = client.prompt(id, "hi");
+  const create = await server.take((frame) => frame.method === "session/create");
+  server.push({ id: create.id, result: { session: { sessionId: "s1" }, runtime: { eventSeq: 0 } } });
+  await serveSubscribe(server);
+  const send = await server.take((frame) => frame.method === "session/send");
+  server.push({ id: send.id, result: { accepted: true } });
+  const { inputId } = send.params as Json;
+  const started = { inputId, messageId: "u1", foregroundExecutionId: "fg-1" };
+  server.push(sessionEvent("s1", 1, "turn.started", started));
+  const delta = (seq: number, words: string) =>
+    sessionEvent("s1", seq, "model.streaming", {
+      kind: "text_delta",
+      assistantMessageId: "m1",
+      delta: words,
+    });
+  server.push(delta(2, "Hel"));
+  const since = rules.mono();
+  let read: Json;
+  do {
+    read = await server.take(({ method }) => method === "session/read" || method === "session/messages");
+    const projection = { contextUsed: 5, totalTokenCount: 7, turnCount: 1 };
+    const result = read.method === "session/read" ? { projection } : { messages };
+    server.push({ id: read.id, result });
+  } while (read.method === "session/read");
+  expect(rules.mono() - since).toBeGreaterThanOrEqual(600_000);
+  expect(await answer).toMatchObject({ stopReason: "end_turn" });
+  const stop = await server.take((frame) => frame.method === "v4/command");
+  expect(stop.params).toMatchObject({ type: "stop", payload: { expectedForegroundExecutionId: "fg-1" } });
+  server.push(delta(3, "lo. And more."));
+  server.push(sessionEvent("s1", 4, "turn.completed", { resultType: "cancelled" }));
+  server.push({
+    method: "state.updated",
+    params: { sessionId: "s1", reason: "prompt_completed", patch: {} },
+  });
+  const next = client.prompt(id, "next");
+  // It comes to a session that was dropped meanwhile, whose history holds what the turn wrote behind its end.
+  const sent = await server.take((frame) => frame.method === "session/send");
+  server.push({ id: sent.id, error: { code: -32004, message: "Session is not active: s1" } });
+  const resume = await server.take((frame) => frame.method === "session/resume");
+  const late = { info: { messageId: "m2", role: "assistant" }, parts: [{ type: "text", text: "Late." }] };
+  const session = { session: { sessionId: "s1" }, runtime: { eventSeq: 4 } };
+  server.push({ id: resume.id, result: { ...session, messages: [...messages, late] } });
+  await serveSubscribe(server);
+  const again = await server.take((frame) => frame.method === "session/send");
+  server.push({ id: again.id, result: { accepted: true } });
+  server.push(sessionEvent("s1", 5, "turn.started", { inputId: (again.params as Json).inputId }, "t2"));
+  server.push(sessionEvent("s1", 6, "turn.completed", { resultType: "success" }, "t2"));
+  expect(await next).toMatchObject({ stopReason: "end_turn" });
+  const said = client.updates(id).filter((update) => update.sessionUpdate === "agent_message_chunk");
+  const lines = said.filter((update) => String(update.messageId).startsWith("notice_"));
+  expect(lines).toHaveLength(1);
+  const words = said.filter((update) => !lines.includes(update)).map(({ content }) => (content as Json).text);
+  expect(words.join("")).toBe("Hello.");
   await test.bridge.close();
 });

@@ -1,10 +1,15 @@
 /** What a title is made of, and who may replace it. */
 
+import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
 import { systemClock } from "../../src/platform/clock.ts";
 import { Conversation } from "../../src/session/conversation.ts";
 import { firstLine, Titles } from "../../src/session/titles.ts";
 import { TasksIndex } from "../../src/store/tasksIndex.ts";
+import { sessionEvent, settle, startRunning } from "../support/played.ts";
+import { until } from "../support/processes.ts";
 import { tempDir } from "../support/temp.ts";
 
 test("R8 the first line that says something, in one line of at most 80 whole characters", () => {
@@ -65,4 +70,30 @@ test("P33 R8 a session that comes back brings no first words in place of the tit
   titles.stored(conversation, { title: "Chosen", titleSource: "custom" });
   titles.pushed(conversation, "Made again", "generated");
   expect(said.slice(1)).toEqual(["Made", "Chosen"]);
+});
+
+test("P33 P34 B13 a push of a title that a person chose reaches clients and the app's list, and what is made later changes neither", async () => {
+  const home = tempDir("titles");
+  mkdirSync(join(home, ".zcode", "v2"), { recursive: true });
+  const database = new Database(join(home, ".zcode", "v2", "tasks-index.sqlite"), { create: true });
+  database.run(`CREATE TABLE tasks (workspace_key TEXT NOT NULL, task_id TEXT NOT NULL, title TEXT NOT NULL,
+    title_overridden INTEGER NOT NULL DEFAULT 0, meta_json TEXT NOT NULL DEFAULT '{}')`);
+  // A row of the app's own.
+  database.run("INSERT INTO tasks VALUES ('/one', 's1', 'Its own', 0, '{\"starred\":true}')");
+  const row = () =>
+    database.query("SELECT title, title_overridden AS chosen, meta_json AS meta FROM tasks").get();
+  const { test, client, server, id } = await startRunning({ HOME: home });
+  const push = (seq: number, title: string, source: string) =>
+    server.push(sessionEvent("s1", seq, "session.titleUpdated", { title, source }));
+  push(2, "Made", "generated");
+  push(3, "Chosen", "custom");
+  push(4, "Made later", "generated");
+  const chosen = { title: "Chosen", chosen: 1, meta: JSON.stringify({ starred: true, title: "Chosen" }) };
+  await until("the app's list has it", 5_000, () => JSON.stringify(row()) === JSON.stringify(chosen));
+  await settle();
+  const titles = client.updates(id).filter((update) => update.sessionUpdate === "session_info_update");
+  expect(titles.map(({ title }) => title)).toEqual(["hi", "Made", "Chosen"]);
+  await test.bridge.close();
+  expect(row()).toEqual(chosen);
+  database.close();
 });

@@ -1,6 +1,6 @@
 /** The alias file between processes: locks, their loss, and other bridges that know none. */
 
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import {
   existsSync,
   lutimesSync,
@@ -12,6 +12,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import * as atomic from "../../src/platform/atomic.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { withLock } from "../../src/platform/lock.ts";
 import { silentLog } from "../../src/platform/log.ts";
@@ -129,3 +130,22 @@ test("B14 what stands in a lock's place and is none, or names a process that can
     expect(readdirSync(join(dir, "v2"))).toEqual([]);
   }
 }, 30_000);
+
+test("B14 what another bridge, which knows no lock, has undone at once is written again", async () => {
+  const { dir, file, onDisk } = home();
+  const store = new AliasStore(dir, silentLog(), clock);
+  const write = atomic.writeAtomic;
+  let undone = 0;
+  // It had read the file before, and writes what it knows right behind this write.
+  const spy = spyOn(atomic, "writeAtomic").mockImplementation(async (path, data, mode) => {
+    await write(path, data, mode);
+    if (undone++ < 2) writeFileSync(file, JSON.stringify({ other: { cwd: "/o" } }));
+  });
+  try {
+    await store.put("one", alias);
+  } finally {
+    spy.mockRestore();
+  }
+  expect(undone).toBe(3);
+  expect(Object.keys(onDisk()).sort()).toEqual(["one", "other"]);
+});

@@ -46,8 +46,9 @@ export const sessionEvent = (
 /** `s1` is resident and its turn `t` runs; `answer` is the prompt's. */
 export async function startRunning(
   env: Record<string, string> = {},
+  rules?: Clock,
 ): Promise<Played & { id: string; answer: Promise<Json | Error> }> {
-  const played = await startPlayed(undefined, env);
+  const played = await startPlayed(rules, env);
   const { client, server } = played;
   const id = await client.newSession("/one");
   const answer = client.prompt(id, "hi").catch((error: unknown) => error as Error);

@@ -1,0 +1,71 @@
+/** A conversation in whose hands the backend dies again and again. */
+
+import { expect, test } from "bun:test";
+import { scaledClock, systemClock } from "../../src/platform/clock.ts";
+import type { Json } from "../support/plainClient.ts";
+import { serveSubscribe, sessionEvent, settle, startRunning } from "../support/played.ts";
+
+const SET_ASIDE = { data: { code: "ZACP-207" } };
+
+async function start() {
+  const { test, client, server, id, answer } = await startRunning({}, scaledClock(systemClock(), 600));
+  let current = server;
+  const next = async () => {
+    current = await test.server(test.servers.indexOf(current) + 1);
+    const probe = await current.take((frame) => frame.method === "runtime/capabilities");
+    current.push({ id: probe.id, result: {} });
+  };
+  /** The session comes back in a process that answers. */
+  const resume = async () => {
+    const frame = await current.take(({ method }) => method === "session/resume");
+    current.push({ id: frame.id, result: { session: { sessionId: "s1" }, runtime: { eventSeq: 0 } } });
+    await serveSubscribe(current);
+  };
+  const run = async (text: string) => {
+    const turn = client.prompt(id, text);
+    await next();
+    await resume();
+    const send = await current.take(({ method }) => method === "session/send");
+    current.push({ id: send.id, result: { accepted: true } });
+    current.push(sessionEvent("s1", 1, "turn.started", { inputId: (send.params as Json).inputId }, text));
+    await settle();
+    return { turn, ended: sessionEvent("s1", 2, "turn.completed", { resultType: "success" }, text) };
+  };
+  const die = async (lost: Promise<unknown>) => {
+    const failed = lost.catch((error: unknown) => error);
+    current.die(1);
+    expect(await failed).toBeInstanceOf(Error);
+  };
+  return { test, client, id, answer, next, run, die, process: () => current };
+}
+
+test("B10 a resume that the backend dies in counts like a prompt: after three the conversation is set aside, and others go on", async () => {
+  const { test, client, id, answer, next, die, process } = await start();
+  await die(answer.then((error) => Promise.reject(error)));
+  for (let deaths = 1; deaths < 3; deaths++) {
+    const changed = client.request("session/set_mode", { sessionId: id, modeId: "plan" });
+    await next();
+    await process().take(({ method }) => method === "session/resume");
+    await die(changed);
+  }
+  await expect(client.prompt(id, "again")).rejects.toMatchObject(SET_ASIDE);
+  const other = await client.newSession("/other");
+  void client.prompt(other, "hi").catch(() => {});
+  await next();
+  await process().take(({ method }) => method === "session/create");
+  await test.bridge.close();
+});
+
+test("B10 deaths count in a row: a turn that ended between them begins a new one", async () => {
+  const { test, client, id, answer, run, die, process } = await start();
+  await die(answer.then((error) => Promise.reject(error)));
+  await die((await run("second")).turn);
+  const { turn, ended } = await run("third");
+  process().push(ended);
+  expect(await turn).toMatchObject({ stopReason: "end_turn" });
+  process().die(1);
+  await settle();
+  for (const text of ["fourth", "fifth", "sixth"]) await die((await run(text)).turn);
+  await expect(client.prompt(id, "seventh")).rejects.toMatchObject(SET_ASIDE);
+  await test.bridge.close();
+});
