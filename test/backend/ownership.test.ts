@@ -351,6 +351,8 @@ test("B18 MCP servers of all three transports go along with a create, and again 
   server.push({ id: evicted.id, error: { code: -32004, message: "Session is not active: s1" } });
   const resume = await server.take((frame) => frame.method === "session/resume");
   expect((resume.params as Json).mcpServers).toEqual(wanted);
+  // Tools that no editor serves are kept from the model there as well.
+  expect((resume.params as Json).toolDenylist).toContain("CronCreate");
   server.push({ id: resume.id, result: { session: { sessionId: "s1" }, runtime: { eventSeq: 0 } } });
   await serveSubscribe(server);
   const send = await server.take((frame) => frame.method === "session/send");

@@ -215,6 +215,10 @@ describe("asking once", () => {
     age("glm", 1_500);
     await quota(["glm"]);
     expect(asked()[0]).toBe(2);
+    // A time to come is a clock that was set back.
+    age("glm", -60_000);
+    await quota(["glm"]);
+    expect(asked()[0]).toBe(3);
     providers.opencode.answer = () => new Response("", { status: 500 });
     await quota(["go"]);
     await quota(["go"]);
