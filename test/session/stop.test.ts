@@ -74,3 +74,15 @@ test("B6 M4 closing the session is the last resort: a turn has ten seconds to en
   await server.take(({ method }) => method === "session/resume");
   await test.bridge.close();
 });
+
+test("M11 A5 closing a conversation answers every prompt of it as cancelled, the running one and those that wait", async () => {
+  const { test, client, server, id, answer } = await startRunning();
+  const others = ["two", "three", "four"].map((words) => client.prompt(id, words));
+  await settle();
+  const closed = client.request("session/close", { sessionId: id });
+  for (const each of [answer, ...others]) expect(await each).toMatchObject({ stopReason: "cancelled" });
+  const close = await server.take(({ method }) => method === "session/close");
+  server.push({ id: close.id, result: {} });
+  await closed;
+  await test.bridge.close();
+});
