@@ -351,6 +351,8 @@ test("B18 MCP servers of all three transports go along with a create, and again 
   server.push({ id: evicted.id, error: { code: -32004, message: "Session is not active: s1" } });
   const resume = await server.take((frame) => frame.method === "session/resume");
   expect((resume.params as Json).mcpServers).toEqual(wanted);
+  // Tools that no editor serves are kept from the model there as well.
+  expect((resume.params as Json).toolDenylist).toContain("CronCreate");
   server.push({ id: resume.id, result: { session: { sessionId: "s1" }, runtime: { eventSeq: 0 } } });
   await serveSubscribe(server);
   const send = await server.take((frame) => frame.method === "session/send");
@@ -401,6 +403,30 @@ test("P7 a list that is written while the one before it is about to be read agai
     id: read.id,
     result: { todos: list(Date.now() - written < 600 ? "pending" : "completed") },
   });
+  server.push(event("s1", 6, "turn.completed", { resultType: "success" }));
+  await answer;
+  const plans = client.updates().filter((update) => update.sessionUpdate === "plan");
+  expect(plans.map((plan) => (plan.entries as Json[])[0]!.status)).toEqual(["pending", "completed"]);
+  await test.bridge.close();
+});
+
+test("P7 a list that was read while another one was written is not shown in its place", async () => {
+  const { test, client, server, answer } = await startRunning();
+  const write = (seq: number, status: string) => {
+    const todos = [{ content: "Look", status, priority: "high" }];
+    const call = { toolCallId: `c${seq}`, toolName: "TodoWrite", input: { todos } };
+    server.push(event("s1", seq, "tool.updated", { kind: "scheduled", ...call }));
+    const result = { success: true, content: "ok" };
+    server.push(event("s1", seq + 1, "tool.updated", { kind: "result", ...call, result }));
+    return { todos };
+  };
+  const first = write(2, "pending");
+  const read = await server.take((frame) => frame.method === "session/read");
+  const second = write(4, "completed");
+  await client.update((update) => JSON.stringify(update.entries ?? "").includes("completed"));
+  server.push({ id: read.id, result: first });
+  const again = await server.take((frame) => frame.method === "session/read");
+  server.push({ id: again.id, result: second });
   server.push(event("s1", 6, "turn.completed", { resultType: "success" }));
   await answer;
   const plans = client.updates().filter((update) => update.sessionUpdate === "plan");

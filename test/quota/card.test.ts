@@ -183,3 +183,18 @@ test("Q4 times, rests and texts as they are read", () => {
     "",
   ]);
 });
+
+test("Q4 a bar is green, yellow from 60 percent on, and red from 85 on", () => {
+  for (const [percent, colour] of [
+    [0.1, 42],
+    [59.9, 42],
+    [60, 43],
+    [84.9, 43],
+    [85, 41],
+    [100, 41],
+  ] as const) {
+    const section = { kind: "success", windows: [{ key: "k", label: "5h", usagePercent: percent }] } as const;
+    const lines = card(["opencode"], { opencode: { at: NOW, answer: { section } } }, none, options(60, true));
+    expect([percent, lines.join("\n")]).toEqual([percent, expect.stringContaining(`;${colour}m`)]);
+  }
+});

@@ -82,6 +82,16 @@ describe("what it shows", () => {
     for (const row of out.split("\n")) expect(Bun.stringWidth(row)).toBeLessThanOrEqual(60);
   });
 
+  test("Q4 a reset is told in the person's own time", async () => {
+    for (const [zone, time] of [
+      ["UTC", "2096-10-02 07:06"],
+      ["Asia/Kolkata", "2096-10-02 12:36"],
+      ["Pacific/Honolulu", "2096-10-01 21:06"],
+    ]) {
+      expect((await quota(["glm"], { TZ: zone! })).out).toContain(`${time!} (in `);
+    }
+  });
+
   test("Q5 R28 R29 --json is the body, and the same as account/usage_stats", async () => {
     const { code, out } = await quota(["--json"]);
     expect(code).toBe(0);
@@ -205,6 +215,10 @@ describe("asking once", () => {
     age("glm", 1_500);
     await quota(["glm"]);
     expect(asked()[0]).toBe(2);
+    // A time to come is a clock that was set back.
+    age("glm", -60_000);
+    await quota(["glm"]);
+    expect(asked()[0]).toBe(3);
     providers.opencode.answer = () => new Response("", { status: 500 });
     await quota(["go"]);
     await quota(["go"]);

@@ -1,6 +1,7 @@
 /** What the backend is told of a cancel, and when. */
 
 import { expect, test } from "bun:test";
+import { ManualClock } from "../sim/manualClock.ts";
 import type { PlayedServer } from "../support/bridge.ts";
 import type { Json } from "../support/plainClient.ts";
 import { serveSubscribe, sessionEvent, settle, startPlayed, startRunning } from "../support/played.ts";
@@ -54,5 +55,34 @@ test("B6 P28 a prompt that only waits behind a notification turn is cancelled wi
   await settle();
   expect(stops(server)).toEqual([]);
   expect(server.inbox.filter((frame) => frame.method === "session/send")).toEqual([]);
+  await test.bridge.close();
+});
+
+test("B6 M4 closing the session is the last resort: a turn has ten seconds to end as it was told to", async () => {
+  const clock = new ManualClock();
+  const { test, client, server, id, answer } = await startRunning({}, clock);
+  client.notify("session/cancel", { sessionId: id });
+  expect(await answer).toMatchObject({ stopReason: "cancelled" });
+  const closes = () => server.inbox.filter(({ method }) => method === "session/close");
+  await clock.advance(9_000);
+  await settle();
+  expect(closes()).toEqual([]);
+  await clock.advance(1_000);
+  await settle();
+  expect(closes()).toHaveLength(1);
+  void client.prompt(id, "next").catch(() => {});
+  await server.take(({ method }) => method === "session/resume");
+  await test.bridge.close();
+});
+
+test("M11 A5 closing a conversation answers every prompt of it as cancelled, the running one and those that wait", async () => {
+  const { test, client, server, id, answer } = await startRunning();
+  const others = ["two", "three", "four"].map((words) => client.prompt(id, words));
+  await settle();
+  const closed = client.request("session/close", { sessionId: id });
+  for (const each of [answer, ...others]) expect(await each).toMatchObject({ stopReason: "cancelled" });
+  const close = await server.take(({ method }) => method === "session/close");
+  server.push({ id: close.id, result: {} });
+  await closed;
   await test.bridge.close();
 });

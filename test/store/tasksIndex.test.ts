@@ -190,3 +190,22 @@ test("B13 a corrupt file, an empty one, another table and a read-only folder bre
   await readonly.index.add(row);
   chmodSync(join(readonly.home, "v2"), 0o700);
 });
+
+test("B13 P33 a row of an earlier bridge is kept up as before, one that the app has written anew in its place is not", async () => {
+  const { home, index: earlier, rows, sql } = setup(SCHEMA);
+  await earlier.add(row);
+  await earlier.add({ ...row, taskId: "s2" });
+  // What the app writes names more than we do.
+  sql("UPDATE tasks SET meta_json = json_set(meta_json, '$.unreadCount', 1) WHERE task_id = 's2'");
+  const index = new TasksIndex(home, { write: () => {}, once: () => {} }, systemClock());
+  for (const taskId of ["s1", "s2"]) {
+    await index.adopt(taskId);
+    await index.autoTitle(taskId, "Made");
+    await index.searchable(taskId, "words");
+  }
+  const seen = rows().map(({ title, meta, searchable_text }) => [title, meta.title, searchable_text]);
+  expect(seen).toEqual([
+    ["Made", "Made", "words"],
+    ["", "", ""],
+  ]);
+});

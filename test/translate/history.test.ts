@@ -352,3 +352,21 @@ test("B9 a prompt whose tries left no answer stands once, one that was answered 
   const twice = replay([as("u1"), said("assistant", "done"), as("u2"), said("assistant", "once more")]);
   expect(twice.updates.filter((update) => update.kind === "text" && update.role === "user")).toHaveLength(2);
 });
+
+test("B9 a prompt that was stored again behind a passing failure stands once, with what its tries said; behind any other end twice", () => {
+  const ask = (id: string) => ({ info: { id, role: "user" }, parts: [{ type: "text", text: "do it" }] });
+  const half = (error: Obj | undefined) => ({
+    info: { id: "m1", role: "assistant", ...(error ? { error } : {}) },
+    parts: [{ type: "text", text: "Half" }],
+  });
+  const whole = { info: { id: "m2", role: "assistant" }, parts: [{ type: "text", text: "Half and whole." }] };
+  for (const [error, times] of [
+    [{ name: "ProviderError", data: { code: "model_rate_limited", message: "slow down" } }, 1],
+    [{ name: "ProviderError", data: { code: "provider_not_configured", message: "no key" } }, 2],
+    [undefined, 2],
+  ] as const) {
+    const { watcher } = replay([ask("u1"), half(error), ask("u2"), whole]);
+    expect(watcher.text("user")).toBe("do it".repeat(times));
+    expect(watcher.text("agent")).toBe(times === 1 ? "Half and whole." : "HalfHalf and whole.");
+  }
+});
