@@ -1,24 +1,15 @@
 /** Whose usage is asked for: keys from the environment, the configuration, and the files of ZCode and of others. */
 
 import { join } from "node:path";
+import type { Config } from "../config/index.ts";
 import { readRegular } from "../platform/files.ts";
 import { type Obj, obj, text } from "../platform/json.ts";
 import { readCredentials, selectedProvider } from "../store/providers.ts";
 import type { Sources } from "./reader.ts";
 
-export interface SourceSettings {
+export interface SourceSettings extends Pick<Config, "provider" | "quota"> {
   readonly home: string;
   readonly zcodeHome: string;
-  /** The provider that the person pinned, if any. */
-  readonly provider: string | undefined;
-  readonly quota: {
-    readonly ollamaApiKey: string | undefined;
-    readonly opencodeWorkspace: string | undefined;
-    readonly opencodeCookie: string | undefined;
-    readonly glmOrigin: string | undefined;
-    readonly opencodeOrigin: string | undefined;
-    readonly ollamaOrigin: string | undefined;
-  };
 }
 
 /** Read anew at each call: signing in elsewhere must be enough. */

@@ -11,6 +11,7 @@ import { isObj, list, num, type Obj, obj, text } from "../platform/json.ts";
 import type { AliasStore } from "../store/aliases.ts";
 import type { TasksIndex } from "../store/tasksIndex.ts";
 import { contextUsage, planUpdate } from "../translate/events.ts";
+import { saysBusy } from "../translate/failure.ts";
 import type { Update } from "../translate/updates.ts";
 import type { Conversation, Wish } from "./conversation.ts";
 import { BRING_UP_TRIES, RESIDENT_TRUST_MS, SET_ASIDE_DEATHS } from "./limits.ts";
@@ -401,10 +402,7 @@ export function wishedSettings({ mode, model, thought }: Wish): Obj {
 
 /** Busy is `-32010`; older builds said 1308 in these words, a number that elsewhere is a quota code. */
 export function isBusy(error: unknown): boolean {
-  return (
-    error instanceof RpcError &&
-    (error.code === CODE.busy || (error.code === 1308 && error.message === "prompt is running"))
-  );
+  return error instanceof RpcError && (error.code === CODE.busy || (error.code === 1308 && saysBusy(error)));
 }
 
 function isEvicted(error: unknown): boolean {

@@ -3,15 +3,10 @@
 import { expect, test } from "bun:test";
 import { scaledClock, systemClock } from "../../src/platform/clock.ts";
 import type { Json } from "../support/plainClient.ts";
-import { serveSubscribe, sessionEvent, startPlayed } from "../support/played.ts";
+import { sessionEvent, startPrompted } from "../support/played.ts";
 
 test("B9 a further try's new words go on where the first broke off, letter by letter", async () => {
-  const { test, client, server } = await startPlayed(scaledClock(systemClock(), 200));
-  const id = await client.newSession("/one");
-  const answer = client.prompt(id, "hi");
-  const create = await server.take((frame) => frame.method === "session/create");
-  server.push({ id: create.id, result: { session: { sessionId: "s1" }, runtime: { eventSeq: 0 } } });
-  await serveSubscribe(server);
+  const { test, client, server, id, answer } = await startPrompted(scaledClock(systemClock(), 200));
   let seq = 0;
   const one = async (turnId: string, pieces: readonly string[], type: string, payload: Json) => {
     const send = await server.take((frame) => frame.method === "session/send");

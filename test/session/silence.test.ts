@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { scaledClock, systemClock } from "../../src/platform/clock.ts";
 import type { PlayedServer } from "../support/bridge.ts";
 import type { Json } from "../support/plainClient.ts";
-import { serveSubscribe, sessionEvent, startPlayed, startRunning } from "../support/played.ts";
+import { serveSubscribe, sessionEvent, startPrompted, startRunning } from "../support/played.ts";
 
 const messages: Json[] = [
   { info: { messageId: "u1", role: "user" }, parts: [{ type: "text", text: "hi" }] },
@@ -26,12 +26,7 @@ async function serveUntilSend(server: PlayedServer): Promise<Json> {
 }
 
 test("B5 B8 a silent turn whose session is gone ends at once and gently: what it stored is shown once, and the next prompt works", async () => {
-  const { test, client, server } = await startPlayed(scaledClock(systemClock(), 500));
-  const id = await client.newSession("/one");
-  const answer = client.prompt(id, "hi");
-  const create = await server.take((frame) => frame.method === "session/create");
-  server.push({ id: create.id, result: { session: { sessionId: "s1" }, runtime: { eventSeq: 0 } } });
-  await serveSubscribe(server);
+  const { test, client, server, id, answer } = await startPrompted(scaledClock(systemClock(), 500));
   const send = await server.take((frame) => frame.method === "session/send");
   server.push({ id: send.id, result: { accepted: true } });
   const { inputId } = send.params as Json;
@@ -97,12 +92,7 @@ test("B8 P12 a turn that waits for a person lives without limit: the backend is 
 
 test("B8 B6 a turn that stood still for ten minutes ends with what history holds of its reply; it is stopped by its name, and what it still says is dropped", async () => {
   const rules = quick();
-  const { test, client, server } = await startPlayed(rules);
-  const id = await client.newSession("/one");
-  const answer = client.prompt(id, "hi");
-  const create = await server.take((frame) => frame.method === "session/create");
-  server.push({ id: create.id, result: { session: { sessionId: "s1" }, runtime: { eventSeq: 0 } } });
-  await serveSubscribe(server);
+  const { test, client, server, id, answer } = await startPrompted(rules);
   const send = await server.take((frame) => frame.method === "session/send");
   server.push({ id: send.id, result: { accepted: true } });
   const { inputId } = send.params as Json;

@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { ManualClock } from "../sim/manualClock.ts";
 import type { PlayedServer } from "../support/bridge.ts";
 import type { Json } from "../support/plainClient.ts";
-import { serveSubscribe, sessionEvent, settle, startPlayed, startRunning } from "../support/played.ts";
+import { sessionEvent, settle, startPrompted, startRunning } from "../support/played.ts";
 
 const state = (reason: string): Json => ({
   method: "state.updated",
@@ -18,12 +18,7 @@ const stops = ({ inbox }: PlayedServer) =>
   );
 
 test("B6 A5 a stop before the turn holds the lock is kept, told without a name when it does, and with its name when it has one", async () => {
-  const { test, client, server } = await startPlayed();
-  const id = await client.newSession("/one");
-  const answer = client.prompt(id, "hi");
-  const create = await server.take((frame) => frame.method === "session/create");
-  server.push({ id: create.id, result: { session: { sessionId: "s1" }, runtime: { eventSeq: 0 } } });
-  await serveSubscribe(server);
+  const { test, client, server, id, answer } = await startPrompted();
   const send = await server.take((frame) => frame.method === "session/send");
   client.notify("session/cancel", { sessionId: id });
   expect(await answer).toMatchObject({ stopReason: "cancelled" });

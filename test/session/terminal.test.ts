@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { scaledClock, systemClock } from "../../src/platform/clock.ts";
 import type { Json } from "../support/plainClient.ts";
-import { serveSubscribe, sessionEvent, settle, startPlayed } from "../support/played.ts";
+import { sessionEvent, settle, startPlayed, startPrompted } from "../support/played.ts";
 
 const failed = (seq: number) =>
   sessionEvent("s1", seq, "turn.failed", {
@@ -24,12 +24,7 @@ const terminal: Json = {
 
 for (const how of ["late", "lost"]) {
   test(`B5 B9 P9 a failure whose own event is ${how} is known for what it is, and tried again; the words before it are not lost`, async () => {
-    const { test, client, server } = await startPlayed(scaledClock(systemClock(), 200));
-    const id = await client.newSession("/one");
-    const answer = client.prompt(id, "hi");
-    const create = await server.take((frame) => frame.method === "session/create");
-    server.push({ id: create.id, result: { session: { sessionId: "s1" }, runtime: { eventSeq: 0 } } });
-    await serveSubscribe(server);
+    const { test, client, server, id, answer } = await startPrompted(scaledClock(systemClock(), 200));
     const send = await server.take((frame) => frame.method === "session/send");
     server.push({ id: send.id, result: { accepted: true } });
     server.push(sessionEvent("s1", 1, "turn.started", { inputId: (send.params as Json).inputId }));
@@ -58,12 +53,7 @@ for (const how of ["late", "lost"]) {
 }
 
 test("P9 one that comes behind its event asks for nothing", async () => {
-  const { test, client, server } = await startPlayed();
-  const id = await client.newSession("/one");
-  const answer = client.prompt(id, "hi");
-  const create = await server.take((frame) => frame.method === "session/create");
-  server.push({ id: create.id, result: { session: { sessionId: "s1" }, runtime: { eventSeq: 0 } } });
-  await serveSubscribe(server);
+  const { test, server, answer } = await startPrompted();
   const send = await server.take((frame) => frame.method === "session/send");
   server.push({ id: send.id, result: { accepted: true } });
   server.push(sessionEvent("s1", 1, "turn.started", { inputId: (send.params as Json).inputId }));

@@ -43,21 +43,32 @@ export const sessionEvent = (
   turnId = "t",
 ): Json => ({ method: "session/event", params: { sessionId, seq, turnId, type, payload } });
 
-/** `s1` is resident and its turn `t` runs; `answer` is the prompt's. */
+/** The conversation `/one` is prompted and `s1` made for it: its first send is on the way, `answer` is the prompt's. */
+export async function startPrompted(
+  rules?: Clock,
+  env: Record<string, string> = {},
+): Promise<Played & { id: string; answer: Promise<Json> }> {
+  const played = await startPlayed(rules, env);
+  const { client, server } = played;
+  const id = await client.newSession("/one");
+  const answer = client.prompt(id, "hi");
+  const create = await server.take((frame) => frame.method === "session/create");
+  server.push({ id: create.id, result: { session: { sessionId: "s1" }, runtime: { eventSeq: 0 } } });
+  await serveSubscribe(server);
+  return { ...played, id, answer };
+}
+
+/** `s1` is resident and its turn `t` runs. */
 export async function startRunning(
   env: Record<string, string> = {},
   rules?: Clock,
 ): Promise<Played & { id: string; answer: Promise<Json | Error> }> {
-  const played = await startPlayed(rules, env);
-  const { client, server } = played;
-  const id = await client.newSession("/one");
-  const answer = client.prompt(id, "hi").catch((error: unknown) => error as Error);
-  const create = await server.take((frame) => frame.method === "session/create");
-  server.push({ id: create.id, result: { session: { sessionId: "s1" }, runtime: { eventSeq: 0 } } });
-  await serveSubscribe(server);
+  const played = await startPrompted(rules, env);
+  const { server } = played;
+  const answer = played.answer.catch((error: unknown) => error as Error);
   const send = await server.take((frame) => frame.method === "session/send");
   server.push({ id: send.id, result: { accepted: true } });
   server.push(sessionEvent("s1", 1, "turn.started", { inputId: (send.params as Json).inputId }));
   await settle();
-  return { ...played, id, answer };
+  return { ...played, answer };
 }
