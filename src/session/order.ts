@@ -69,9 +69,14 @@ export class EventOrder {
     return this.drain(false);
   }
 
+  /** True where the number has a place behind the last event: what a log tells without one has none. */
+  hasPlace(seq: number | undefined): boolean {
+    return Number.isSafeInteger(seq) && Number(seq) > this.last && Number(seq) <= this.last + MAX_HOLE;
+  }
+
   /** Something else has told of this event: where it was not taken yet, it is missing. */
   expect(seq: number): void {
-    if (seq <= this.last || seq > this.last + MAX_HOLE) return;
+    if (!this.hasPlace(seq)) return;
     this.expected = Math.max(seq, this.expected);
     if (this.open) return;
     this.open = true;
@@ -97,13 +102,8 @@ export class EventOrder {
     }
     const wanted = this.last + 1;
     for (const event of events ?? []) {
-      if (
-        event.seq <= this.last ||
-        event.seq > this.last + MAX_HOLE ||
-        this.held.some((entry) => entry.seq === event.seq)
-      )
-        continue;
-      this.held.push(event);
+      if (this.hasPlace(event.seq) && !this.held.some((entry) => entry.seq === event.seq))
+        this.held.push(event);
     }
     this.expected = 0;
     this.held.sort((a, b) => a.seq - b.seq);

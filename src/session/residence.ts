@@ -266,7 +266,8 @@ export class Residence {
     const snapshot = obj(answer).snapshot;
     if (isObj(snapshot)) this.takeSnapshot(conversation, snapshot);
     for (const event of list(obj(answer).events))
-      if (isObj(event)) this.hooks.event({ sessionId: conversation.backendId, ...event });
+      if (isObj(event) && conversation.order.hasPlace(num(event.seq)))
+        this.hooks.event({ sessionId: conversation.backendId, ...event });
   }
 
   private takeSnapshot(conversation: Conversation, snapshot: Obj): void {

@@ -49,6 +49,13 @@ export function reduce(state: TurnState, input: Input): { state: TurnState; effe
   return { state: step.state, effects };
 }
 
+/** The end of a turn of which only the lock's word is known. */
+const DONE: TurnEnd = { kind: "completed", resultType: "success", usage: undefined };
+const REFUSED: TurnEnd = {
+  kind: "failed",
+  failure: { kind: "other", message: "The agent refused the prompt." },
+};
+
 type TurnEnded = Extract<Input, { type: "turnEnded" }>;
 
 class Step {
@@ -68,8 +75,7 @@ class Step {
           this.set({ active: { ...active, accepted: true }, lockHeld: true });
           this.clear("busy");
           this.clear("quiet");
-          // Its end was told before its beginning. Where nothing of it comes now, nothing will.
-          if (active.freed) this.effects.push({ type: "timer", name: "quiet", ms: FREED_EARLY_MS });
+          this.awaitBeginning();
         } else if (this.state.stopping && !this.state.stopping.sent) {
           // The prompt was cancelled on its way: the lock is about to be held for a turn that nobody wants.
           this.set({ lockHeld: true });
@@ -93,6 +99,9 @@ class Step {
       case "lockTaken":
         this.set({ lockHeld: true, ...(input.compaction ? { compacting: "runs" } : {}) });
         this.clear("quiet");
+        // Whatever ended before, it was not the prompt that begins now.
+        if (this.state.active?.freed && !input.compaction)
+          this.set({ active: { ...this.state.active, freed: undefined } });
         // Taken for nothing of ours: what holds it may have gone without a word, and prompts wait for it.
         if (!this.state.active && !this.state.turn)
           this.effects.push({ type: "timer", name: "lock", ms: FROZEN_MS });
@@ -280,21 +289,19 @@ class Step {
       (input.turnId === undefined
         ? !turn?.notification
         : active.turnId === input.turnId ||
-          (active.turnId === undefined &&
-            (input.inputId !== undefined
-              ? input.inputId === active.inputId
-              : turn === undefined && active.accepted)));
+          (active.turnId === undefined && input.inputId !== undefined && input.inputId === active.inputId));
     this.seenEnd(input.turnId);
     if (isRunningTurn) this.set({ turn: undefined });
     if (isActive) this.finish(active, input.end);
-    else if (!isRunningTurn) this.freedEarly(input.end.kind === "failed");
+    else if (!isRunningTurn) this.freedEarly(input.end);
     if (isRunningTurn && turn.notification) {
       // A notification turn frees its lock with its end and says nothing more.
       this.set({ lockHeld: this.state.compacting !== undefined });
       // What was spent on waiting for it is not taken from the shorter time without it.
       if (this.state.active) this.set({ active: { ...this.state.active, busyFor: 0 } });
-      // It may have come between a stopped turn's end and the sign that its lock is free.
+      // It may have come between another turn's end and the sign that its lock is free.
       if (stopping) this.effects.push({ type: "timer", name: "quiet", ms: QUIET_LOCK_MS });
+      else this.awaitBeginning();
       return;
     }
     if (isRunningTurn || isActive) {
@@ -315,11 +322,19 @@ class Step {
     return true;
   }
 
-  /** What may be the end of a prompt whose send is not answered yet, and may be a late word of an earlier turn. */
-  private freedEarly(failed: boolean): void {
+  /** What may be the end of the prompt, told before its turn began, and may be a late word of an earlier turn. */
+  private freedEarly(end: TurnEnd): void {
     const { active } = this.state;
-    if (!active || active.accepted || active.retry || active.busy || active.turnId !== undefined) return;
-    this.set({ active: { ...active, freed: failed ? "failed" : "done" } });
+    if (!active || active.retry || active.busy || active.turnId !== undefined) return;
+    this.set({ active: { ...active, freed: end } });
+    this.awaitBeginning();
+  }
+
+  /** Where nothing of a prompt comes now whose end was told before its beginning, nothing will. */
+  private awaitBeginning(): void {
+    const { active, turn } = this.state;
+    if (active?.accepted && active.freed && active.turnId === undefined && !turn)
+      this.effects.push({ type: "timer", name: "quiet", ms: FREED_EARLY_MS });
   }
 
   private seenEnd(turnId: string | undefined): void {
@@ -348,17 +363,12 @@ class Step {
       this.seenEnd(turn.turnId);
       this.set({ turn: undefined });
     }
-    this.freedEarly(failed);
+    if (!this.state.active?.accepted) this.freedEarly(failed ? REFUSED : DONE);
     const others = turn?.notification && (active?.turnId === undefined || active.turnId !== turn.turnId);
     if ((active?.accepted || active?.turnId !== undefined) && !others) {
       // The lock went without an end of our turn: nothing more can come of it.
-      this.set({ active: undefined });
-      this.settle(
-        active.key,
-        failed || active.freed === "failed"
-          ? { kind: "failed", failure: { kind: "other", message: "The agent refused the prompt." } }
-          : { kind: "ended", stopReason: "end_turn", usage: undefined },
-      );
+      const { freed = DONE } = active;
+      this.finish(active, failed && freed.kind !== "failed" ? REFUSED : freed);
     }
     this.stopped();
   }

@@ -1,5 +1,7 @@
 /** What the rules of one conversation's turns remember. */
 
+import type { TurnEnd } from "./types.ts";
+
 export interface Turn {
   readonly turnId: string | undefined;
   readonly inputId: string | undefined;
@@ -21,8 +23,8 @@ export interface Active {
   readonly busy: boolean;
   /** Turns of it that failed for a passing reason. */
   readonly attempt: number;
-  /** A sign that its lock is free came before the answer to its send. */
-  readonly freed: "done" | "failed" | undefined;
+  /** What looked like its end, told before its turn began or its send was answered. */
+  readonly freed: TurnEnd | undefined;
   /** Its next try waits for its time, or for the lock. */
   readonly retry: "waits" | "due" | undefined;
 }

@@ -107,9 +107,9 @@ test("M7 P24 a setting that the backend cannot take now counts as chosen, waits 
   const send = await server.take(isSend);
   server.push({ id: send.id, result: { accepted: true } });
   server.push(sessionEvent("s1", 3, "turn.completed", { resultType: "success" }, "t2"));
+  server.push(state("prompt_completed"));
   await answer;
   // Made once: the prompt after that changes nothing more.
-  server.push(state("prompt_completed"));
   void client.prompt(id, "again").catch(() => {});
   await server.take(isSend);
   expect(server.inbox.filter((frame) => frame.method === "session/setMode")).toEqual([]);

@@ -10,7 +10,7 @@ import { POLICIES } from "./people.ts";
 
 /** Steps of each world: 100 to 200 conversations. In these worlds together every kind comes half a dozen times. */
 const STEPS = 300;
-const WORLDS = [806, 821, 822, 826, 827];
+const WORLDS = [806, 821, 822, 826, 827, 831];
 const LIMIT_MS = 120_000;
 
 const reports: ChaosReport[] = [];

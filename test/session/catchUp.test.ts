@@ -344,9 +344,23 @@ test("B5 a session that was quiet for five minutes is asked for before it is tru
       await settle();
       expect(server.inbox.filter(isSend)).toEqual([]);
       const lost = { sessionId: "s1", seq: nextSeq++, type: "session.titleUpdated" };
+      // What has no place in the count cannot be told from what was shown before.
+      const titled = (seq: unknown, title: string) => ({
+        ...lost,
+        seq,
+        payload: { title, source: "generated" },
+      });
+      const placeless = [undefined, null, -1, 0, nextSeq + 0.5, 1e15, 2 ** 60, "7", nextSeq - 2];
       server.push({
         id: look.id,
-        result: { events: [{ ...lost, payload: { title: "Lost", source: "generated" } }] },
+        result: {
+          events: [
+            titled(lost.seq, "Lost"),
+            ...placeless.map((seq) => titled(seq, `at ${String(seq)}`)),
+            null,
+            7,
+          ],
+        },
       });
       const next = await send();
       expect(client.updates(id).at(-1)).toMatchObject({

@@ -575,6 +575,31 @@ describe("ends that come early, late or again", () => {
     );
   });
 
+  test("P9 M4 an end of a turn that nobody knows, before the prompt's own began, is waited for, and is all it said where nothing begins", () => {
+    const quiet: Input = { type: "timer", name: "quiet" };
+    const begun = [prompt(1), accepted(1)];
+    expect(rules(...begun, completed("x"))).not.toContain("settle 1 end_turn");
+    expect(drive(...begun, completed("x"))).toContain("timer quiet");
+    expect(rules(...begun, completed("x"), quiet)).toContain("settle 1 end_turn");
+    expect(rules(...begun, completed("x", "error_max_turns"), quiet)).toContain("settle 1 max_turn_requests");
+    expect(rules(...begun, completed("x", "error_max_turns"), lockFree)).toContain(
+      "settle 1 max_turn_requests",
+    );
+    expect(rules(...begun, completed("x"), lockFailed)).toContain("settle 1 failed");
+    // What begins then is not over yet, and ends in its own way.
+    for (const beginning of [[started("a")], [lockTaken, started("a")]]) {
+      const run = rules(...begun, completed("x", "error_max_turns"), ...beginning);
+      expect(run.join()).not.toContain("settle");
+      expect(rules(...begun, completed("x", "error_max_turns"), ...beginning, completed("a"))).toContain(
+        "settle 1 end_turn",
+      );
+    }
+    // Nor does a turn of the backend's own in between take the wait away.
+    const between = started("n", { notification: true, own: true });
+    const run = drive(...begun, completed("x"), between, completed("n"));
+    expect(run.at(-1)).toBe("timer quiet");
+  });
+
   test("B22 a lock that is free before the send was answered ends the turn that had begun", () => {
     expect(rules(prompt(1), started("a", { inputId: "t-1" }), lockFree, accepted(1), prompt(2))).toEqual([
       "running",
