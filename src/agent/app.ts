@@ -43,7 +43,7 @@ export interface AgentDeps {
   readonly simulated: boolean;
   credentials(): Credentials;
   /** What a conversation still waits for is put to this client, once it has drawn what it was shown. */
-  askAgain(conversation: Conversation, client: Client): void;
+  shown(conversation: Conversation, client: Client): void;
   readonly quota: {
     /** How much of each plan is used. */
     usage(): Promise<Usage>;
@@ -299,7 +299,7 @@ class Surface {
       for (const update of replayUpdates(messages, conversation.cwd)) {
         this.deps.clients.publishTo(this.client, conversation.id, update);
       }
-    this.deps.askAgain(conversation, this.client);
+    this.deps.shown(conversation, this.client);
     return this.commands.offer(conversation, this.settings(conversation));
   }
 
@@ -309,7 +309,7 @@ class Surface {
       await this.usable(conversation, id, () => this.deps.sessions.ensure(conversation));
       this.stillOpen(conversation, id);
     }
-    this.deps.askAgain(conversation, this.client);
+    this.deps.shown(conversation, this.client);
     return this.commands.offer(conversation, this.settings(conversation));
   }
 

@@ -9,6 +9,7 @@ import { announceSettings } from "../agent/options.ts";
 import { Backend } from "../backend/backend.ts";
 import { type Launch, locateBackend, type VersionOf } from "../backend/locate.ts";
 import type { ServerProcess } from "../backend/server.ts";
+import type { Client } from "../clients/client.ts";
 import { Clients } from "../clients/clients.ts";
 import type { Config } from "../config/index.ts";
 import { Questions } from "../interact/questions.ts";
@@ -20,6 +21,7 @@ import { maskedHead } from "../platform/mask.ts";
 import type { Paths } from "../platform/paths.ts";
 import type { Recorder } from "../platform/recorder.ts";
 import type { QuotaReader } from "../quota/reader.ts";
+import type { Conversation } from "../session/conversation.ts";
 import { Sessions } from "../session/sessions.ts";
 import { AliasStore } from "../store/aliases.ts";
 import { credentialsStamp, readCredentials } from "../store/providers.ts";
@@ -45,6 +47,8 @@ export interface BridgeDeps {
   readonly recorder?: Recorder | undefined;
   /** New ids for placeholders and commands; random where none is given. */
   readonly newId?: () => string;
+  /** Names the window of a terminal client that leaves this to its agent. */
+  readonly windowTitle?: (title: string) => void;
   /** Starts an app-server; `groupSpawner` for a real one. */
   readonly spawn: (launch: Launch) => ServerProcess;
   /** Asks a program for its version; `versionReader` for a real one. */
@@ -123,7 +127,10 @@ export function createBridge(deps: BridgeDeps): Bridge {
     compactAt: config.autoCompactThreshold,
     newId: deps.newId ?? (() => crypto.randomUUID()),
     sink: {
-      update: (conversation, update, except) => clients.publish(conversation.id, update, except),
+      update: (conversation, update, except) => {
+        clients.publish(conversation.id, update, except);
+        if (update.kind === "title") titled(conversation, clients.all);
+      },
       settings: (conversation, before) => announceSettings(clients, conversation, before, language),
       running: () => {},
       asking: (conversation) => questions.asking(conversation),
@@ -138,6 +145,10 @@ export function createBridge(deps: BridgeDeps): Bridge {
     owner: (params) => sessions.owner(params),
     publish: (conversation, update) => clients.publish(conversation.id, update),
   });
+  const titled = ({ id, title }: Conversation, shownTo: readonly Client[]) => {
+    if (title !== "" && shownTo.some((client) => client.isMartty && client.knownId(id) !== undefined))
+      deps.windowTitle?.(title);
+  };
   let reader: Promise<QuotaReader> | undefined;
   // Loaded when somebody asks: most windows never do, and every one of them starts.
   const quota = () => {
@@ -164,8 +175,10 @@ export function createBridge(deps: BridgeDeps): Bridge {
         clock,
         simulated: config.backend === "sim",
         credentials,
-        askAgain: (conversation, client) =>
-          void clock.after(ASK_AGAIN_MS, () => questions.again(conversation, client)),
+        shown: (conversation, client) => {
+          titled(conversation, [client]);
+          clock.after(ASK_AGAIN_MS, () => questions.again(conversation, client));
+        },
         quota: {
           usage: async () => (await quota()).usage(),
           say: async (words) => {

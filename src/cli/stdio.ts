@@ -15,6 +15,7 @@ import { createLog } from "../platform/log.ts";
 import { resolvePaths } from "../platform/paths.ts";
 import { createGuard } from "../platform/process.ts";
 import { createRecorder } from "../platform/recorder.ts";
+import { WindowTitle } from "../platform/windowTitle.ts";
 import { LineWriter } from "../platform/writer.ts";
 import { startFolders } from "./folders.ts";
 import { programWords, VERSION } from "./program.ts";
@@ -44,6 +45,7 @@ export async function run(flags: StdioFlags): Promise<void> {
       : createRecorder({ dir: config.record, name: `stdio-${process.pid}`, clock, log });
   const guard = createGuard(clock);
   const folders = startFolders(paths.home);
+  const window = process.platform === "win32" ? undefined : new WindowTitle(clock, env, log);
   const bridge = createBridge({
     config,
     env,
@@ -56,6 +58,7 @@ export async function run(flags: StdioFlags): Promise<void> {
     log,
     blackbox,
     recorder,
+    ...(window ? { windowTitle: (title: string) => window.set(title) } : {}),
     spawn: groupSpawner(guard, folders, log),
     versionOf: versionReader(guard, folders, env),
   });

@@ -69,6 +69,11 @@ export class Client {
     return head;
   }
 
+  /** A terminal client: of a permission it draws the title alone, and the title of its window is the agent's to set. */
+  get isMartty(): boolean {
+    return this.name.toLowerCase().includes("martty");
+  }
+
   /** True where the client offers to run a sign-in in a terminal of its own. */
   get terminalAuth(): boolean {
     return obj(this.capabilities.auth).terminal === true;

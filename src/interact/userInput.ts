@@ -241,13 +241,13 @@ class Plan extends UserInput {
 
   get afterwards() {
     // A form that failed is asked again as a permission; a permission stays open for the next client.
-    if (!this.plainly && this.deps.clients.all.some(isMartty))
+    if (!this.plainly && this.deps.clients.all.some((each) => each.isMartty))
       return { instead: new Plan(this.deps, this.conversation, this.params, true) };
     return this.plainly ? { answer: { action: "decline", reason: this.say(FAILED) } } : undefined;
   }
 
   async put(client: Client, signal: AbortSignal): Promise<Verdict> {
-    if (!this.plainly && isMartty(client)) {
+    if (!this.plainly && client.isMartty) {
       const schema = {
         type: "object",
         properties: {
@@ -292,11 +292,6 @@ class Plan extends UserInput {
       ? { action: "accept", content: { answer_0: APPROVE } }
       : { action: "decline", reason: this.say("question.plan.rejected") };
   }
-}
-
-/** Draws a permission's title alone, so that a plan needs the form's own pane. */
-function isMartty({ name }: Client): boolean {
-  return name.toLowerCase().includes("martty");
 }
 
 /** What an MCP server wants to know: its own form, or nothing. */

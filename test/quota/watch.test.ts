@@ -2,64 +2,14 @@
 
 import { afterAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { BINARY } from "../support/agent.ts";
 import { needs } from "../support/needs.ts";
 import { markedPids, until } from "../support/processes.ts";
 import { envFor, GLM_BODY, homeWithPlan, startProviders } from "../support/providers.ts";
-import { tempDir } from "../support/temp.ts";
+import { Tmux } from "../support/tmux.ts";
 
 const providers = startProviders();
 afterAll(() => providers.stop());
-
-/** One terminal, with a shell in it. */
-class Tmux {
-  private readonly socket = join(tempDir("tmux"), "socket");
-  readonly raw = join(tempDir("raw"), "out");
-
-  constructor(env: Record<string, string>, width: number, height: number) {
-    const size = ["-x", String(width), "-y", String(height)];
-    this.run(["-f", "/dev/null", "new-session", "-d", ...size, "sh"], {
-      ...env,
-      TERM: "xterm-256color",
-      PS1: "$ ",
-    });
-    this.run(["pipe-pane", `cat > '${this.raw}'`]);
-  }
-
-  run(args: readonly string[], env?: Record<string, string>): string {
-    const { stdout, stderr, exitCode } = Bun.spawnSync(["tmux", "-S", this.socket, ...args], {
-      env: env ?? { PATH: process.env.PATH ?? "", TERM: "xterm-256color" },
-    });
-    if (exitCode !== 0) throw new Error(`tmux ${args[0]}: ${stderr.toString()}`);
-    return stdout.toString();
-  }
-
-  type(line: string): void {
-    this.run(["send-keys", "-l", line]);
-    this.run(["send-keys", "Enter"]);
-  }
-
-  screen(): string {
-    return this.run(["capture-pane", "-p"]);
-  }
-
-  /** Whether the second page is on, and whether the cursor is to be seen. */
-  state(): { alternate: string; cursor: string } {
-    const [alternate = "", cursor = ""] = this.run(["display", "-p", "#{alternate_on} #{cursor_flag}"])
-      .trim()
-      .split(" ");
-    return { alternate, cursor };
-  }
-
-  shows(what: string, ms = 10_000): Promise<boolean> {
-    return until(`the terminal shows ${what}`, ms, () => this.screen().includes(what));
-  }
-
-  end(): void {
-    this.run(["kill-server"]);
-  }
-}
 
 const RESTORED = { alternate: "0", cursor: "1" };
 const TAKEN = { alternate: "1", cursor: "0" };
