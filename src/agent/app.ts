@@ -71,6 +71,8 @@ export interface AgentConnection {
   message(message: AnyMessage, size: number): void;
   /** The client is gone. */
   end(): void;
+  /** Other skills or commands than before may be named in this workspace. */
+  offersChanged(cwd: string): void;
   /** The bridge ends: prompts that wait to be handed on are answered. */
   settle(): void;
   readonly closed: Promise<void>;
@@ -155,6 +157,7 @@ export function connectAgent(send: (message: string) => void, deps: AgentDeps): 
       const timer = deps.clock.after(LAST_ANSWERS_MS, close);
       void lane.answered().then(close);
     },
+    offersChanged: (cwd) => surface.commands.offersChanged(cwd),
     settle: () => lane.end(),
     closed: connection.closed.then(() => deps.clients.remove(client)),
   };
@@ -317,7 +320,7 @@ class Surface {
     const cwd = str(params.cwd);
     const root = cwd === undefined ? undefined : rootPath(cwd);
     if (cwd !== undefined && root === undefined) throw errors.badPath(cwd);
-    const sessions = await this.deps.sessions.list(root);
+    const sessions = await this.deps.sessions.stored.list(root);
     return {
       sessions: sessions.map(({ sessionId, cwd, title, updatedAt }) => ({
         // A client that has it open already is given the id that it knows.

@@ -6,14 +6,26 @@ import { type Language, type SentenceKey, sentence } from "../locale/index.ts";
 import { isObj, list, obj, str } from "../platform/json.ts";
 import type { Conversation } from "../session/conversation.ts";
 import type { Sessions } from "../session/sessions.ts";
+import type { Offer } from "../store/catalogue.ts";
 import { requestError } from "./failures.ts";
 
 export interface SlashCommand {
   readonly description: SentenceKey;
   /** What may follow the name. */
   readonly hint?: SentenceKey;
+  /** It works, and no list has it. */
+  readonly unlisted?: boolean;
+  /** False for words that are a prompt all the same. */
+  answers?(argument: string): boolean;
   /** @returns markdown. @throws what is said instead. */
   run(argument: string, conversation: Conversation): Promise<string>;
+}
+
+/** ACP's `AvailableCommand`. */
+interface Listed {
+  readonly name: string;
+  readonly description: string;
+  readonly input?: { readonly hint: string };
 }
 
 interface Typed {
@@ -53,13 +65,50 @@ export class SlashCommands {
   answered(answer: unknown): void {
     const conversation = isObj(answer) ? this.offered.get(answer) : undefined;
     if (!conversation || !this.deps.sessions.registry.owns(conversation)) return;
-    this.deps.clients.publishBodyTo(this.client, conversation.id, {
+    this.list(conversation);
+    // What changes by it is told to every client.
+    void this.deps.sessions.catalogue.read(conversation.cwd);
+  }
+
+  /** Skills and commands of a workspace are not what was listed. */
+  offersChanged(cwd: string): void {
+    for (const conversation of this.deps.sessions.registry.all())
+      if (conversation.cwd === cwd && this.client.knownId(conversation.id) !== undefined)
+        this.list(conversation);
+  }
+
+  private list(conversation: Conversation): void {
+    const { clients, sessions } = this.deps;
+    clients.publishBodyTo(this.client, conversation.id, {
       sessionUpdate: "available_commands_update",
-      availableCommands: Object.entries(this.commands).map(([name, { description, hint }]) => ({
-        name,
-        description: sentence(description, {}, this.deps.language),
-        ...(hint === undefined ? {} : { input: { hint: sentence(hint, {}, this.deps.language) } }),
-      })),
+      availableCommands: [...this.own(), ...this.named(sessions.catalogue.last(conversation.cwd))],
+    });
+  }
+
+  private own(): Listed[] {
+    const { language } = this.deps;
+    return Object.entries(this.commands)
+      .filter(([, { unlisted }]) => !unlisted)
+      .map(([name, { description, hint }]) =>
+        listed(
+          name,
+          sentence(description, {}, language),
+          hint === undefined ? undefined : sentence(hint, {}, language),
+        ),
+      );
+  }
+
+  /** A name that is taken already is not listed twice; a skill can always be named with its sign. */
+  private named(offers: readonly Offer[]): Listed[] {
+    const taken = new Set(Object.keys(this.commands));
+    const names = ({ kind, name }: Offer): string[] =>
+      kind === "command" ? [name] : this.client.signsSkills ? [`$${name}`] : [name, `$${name}`];
+    return offers.flatMap((offer) => {
+      const name = names(offer).find((each) => !taken.has(each.toLowerCase()));
+      if (name === undefined) return [];
+      taken.add(name.toLowerCase());
+      const hint = offer.kind === "skill" ? sentence("slash.skill.hint", {}, this.deps.language) : offer.hint;
+      return [listed(name, offer.description, hint)];
     });
   }
 
@@ -117,6 +166,12 @@ export class SlashCommands {
     const name = match?.[1];
     const command =
       name !== undefined && Object.hasOwn(this.commands, name) ? this.commands[name] : undefined;
-    return command && { command, argument: match?.[2]?.trim() ?? "" };
+    const argument = match?.[2]?.trim() ?? "";
+    if (!command || command.answers?.(argument) === false) return undefined;
+    return { command, argument };
   }
+}
+
+function listed(name: string, description: string, hint: string | undefined): Listed {
+  return { name, description, ...(hint === undefined ? {} : { input: { hint } }) };
 }

@@ -89,10 +89,24 @@ export function slashCommands(deps: SlashCommandDeps): Readonly<Record<string, S
         return listed("slash.mcp.servers", lines, language);
       },
     },
+    skill: {
+      description: "slash.skill",
+      unlisted: true,
+      // With a name it is a prompt.
+      answers: (words) => words === "",
+      run: async (_, conversation) => {
+        const lines = (await sessions.catalogue.read(conversation.cwd))
+          .filter(({ kind }) => kind === "skill")
+          .map(({ name, description }) =>
+            description === "" ? `\`${name}\`` : `\`${name}\`: ${description}`,
+          );
+        return listed("slash.skills", lines, language);
+      },
+    },
     resume: {
       description: "slash.resume",
       run: async (_, conversation) => {
-        const found = (await sessions.list(conversation.cwd)).slice(0, LISTED);
+        const found = (await sessions.stored.list(conversation.cwd)).slice(0, LISTED);
         const lines = found.map(
           ({ sessionId, title }) => `${title || t("slash.untitled", {}, language)}: \`${sessionId}\``,
         );
@@ -107,7 +121,13 @@ function modelIds({ settings }: Conversation): string[] {
 }
 
 function listed(
-  head: "slash.models" | "slash.modes" | "slash.thoughts" | "slash.mcp.servers" | "slash.conversations",
+  head:
+    | "slash.models"
+    | "slash.modes"
+    | "slash.thoughts"
+    | "slash.skills"
+    | "slash.mcp.servers"
+    | "slash.conversations",
   lines: readonly string[],
   language: Language,
 ): string {

@@ -124,6 +124,11 @@ export function createBridge(deps: BridgeDeps): Bridge {
     clock,
     log,
     language,
+    onDisk: async (cwd) => {
+      // Builds of today list everything themselves.
+      const { readCatalogue } = await import("../store/catalogue.ts");
+      return readCatalogue(cwd, { home: deps.paths.home, zcodeHome: deps.paths.zcodeHome });
+    },
     compactAt: config.autoCompactThreshold,
     newId: deps.newId ?? (() => crypto.randomUUID()),
     sink: {
@@ -132,6 +137,9 @@ export function createBridge(deps: BridgeDeps): Bridge {
         if (update.kind === "title") titled(conversation, clients.all);
       },
       settings: (conversation, before) => announceSettings(clients, conversation, before, language),
+      offers: (cwd) => {
+        for (const connection of connections) connection.offersChanged(cwd);
+      },
       running: () => {},
       asking: (conversation) => questions.asking(conversation),
       dropQuestions: (conversation) => questions.drop(conversation),

@@ -74,6 +74,11 @@ export class Client {
     return this.name.toLowerCase().includes("martty");
   }
 
+  /** An editor that groups commands by their first sign, and is listed skills with theirs. */
+  get signsSkills(): boolean {
+    return /^zed\b/i.test(this.name);
+  }
+
   /** True where the client offers to run a sign-in in a terminal of its own. */
   get terminalAuth(): boolean {
     return obj(this.capabilities.auth).terminal === true;

@@ -26,3 +26,11 @@ export const RESIDENT_TRUST_MS = 300_000;
 export const MAX_HOLE = 100_000;
 /** How far one state revision may be from the last that was told. */
 export const REVISION_STEP = 4;
+/** A workspace's skills and commands are read again when they are older than this; milliseconds of real time. */
+export const CATALOGUE_AGE_MS = 10_000;
+/** A backend that does not list them by then has none for now; milliseconds of real time. */
+export const CATALOGUE_DEADLINE_MS = 5_000;
+/** So many of them are offered. */
+export const MAX_OFFERS = 500;
+/** Workspaces whose list is kept. */
+export const MAX_WORKSPACES = 32;

@@ -3,24 +3,26 @@
  * What a person sees leaves through `SessionSink`.
  */
 
-import { isAbsolute } from "node:path";
 import type { Backend } from "../backend/backend.ts";
 import { RpcError } from "../backend/rpc.ts";
 import { errors } from "../errors/index.ts";
 import { type Language, type SentenceKey, sentence, t } from "../locale/index.ts";
 import type { Clock, Timer } from "../platform/clock.ts";
-import { list, num, type Obj, obj, str, text } from "../platform/json.ts";
+import { list, type Obj, obj, text } from "../platform/json.ts";
 import { errorName, type Log } from "../platform/log.ts";
 import type { AliasStore } from "../store/aliases.ts";
+import type { Offer } from "../store/catalogue.ts";
 import type { TasksIndex } from "../store/tasksIndex.ts";
 import { cancelTask, endTasks, keepTask, knowsTask, openTasks } from "../tasks/background.ts";
 import { cutOpenCards, planUpdate, setWindow } from "../translate/events.ts";
 import { lastMessageId, missedUpdates } from "../translate/missed.ts";
 import type { Update } from "../translate/updates.ts";
 import { isRunning, type Notice, type Outcome } from "../turn/machine.ts";
+import { Catalogue } from "./catalogue.ts";
 import { Conversation, type PromptContent, type Wish } from "./conversation.ts";
 import { Intake } from "./intake.ts";
-import { LIST_LIMIT, RECORD_CANCELLED_MS, RECORD_MS, SET_ASIDE_DEATHS, TODO_REREAD_MS } from "./limits.ts";
+import { RECORD_CANCELLED_MS, RECORD_MS, SET_ASIDE_DEATHS, TODO_REREAD_MS } from "./limits.ts";
+import { SessionList } from "./list.ts";
 import { Registry } from "./registry.ts";
 import { Residence, todosOf, wishedSettings } from "./residence.ts";
 import { chosenModel, foldSettings, type Settings, sameSettings } from "./settings.ts";
@@ -33,6 +35,8 @@ export interface SessionSink {
   update(conversation: Conversation, update: Update, except?: ReadonlySet<object>): void;
   /** Mode, model or level are not what they were before. */
   settings(conversation: Conversation, before: Settings): void;
+  /** Other skills or commands than before may be named in this workspace. */
+  offers(cwd: string): void;
   /** A turn of any kind began or ended. */
   running(conversation: Conversation, running: boolean): void;
   /** A question of this conversation waits for a person. */
@@ -54,19 +58,16 @@ export interface SessionDeps {
   /** Tokens of context from which on a conversation is compacted after a turn; undefined for never. */
   readonly compactAt: number | undefined;
   readonly language: Language;
-}
-
-/** One entry of `session/list`, in the backend's own words. */
-export interface ListedSession {
-  readonly sessionId: string;
-  readonly cwd: string;
-  readonly title: string;
-  /** Milliseconds since the epoch. */
-  readonly updatedAt: number;
+  /** The skills and commands that lie on the disk for a workspace. */
+  readonly onDisk: (cwd: string) => Promise<readonly Offer[]>;
 }
 
 export class Sessions {
   readonly registry = new Registry();
+  /** What the backend stores, whether it is open here or not. */
+  readonly stored: SessionList;
+  /** Skills and commands by workspace. */
+  readonly catalogue: Catalogue;
   private readonly residence: Residence;
   private readonly turns: TurnRunner;
   private readonly watch: SilenceWatch;
@@ -76,6 +77,8 @@ export class Sessions {
   private closing: Promise<void> | undefined;
 
   constructor(private readonly deps: SessionDeps) {
+    this.stored = new SessionList(deps.backend);
+    this.catalogue = new Catalogue(deps, (cwd) => deps.sink.offers(cwd));
     this.titles = new Titles(deps, (conversation, title) => {
       if (this.registry.owns(conversation))
         deps.sink.update(conversation, { kind: "title", title, source: "" });
@@ -115,6 +118,7 @@ export class Sessions {
       idle: (conversation) => this.idle(conversation),
       mayRestart: () => this.mayRestart(),
       notice: (conversation, notice) => this.notice(conversation, notice),
+      wording: (conversation, typed) => this.catalogue.wording(conversation.cwd, typed),
       dropQuestions: (conversation) => deps.sink.dropQuestions(conversation),
     });
     this.watch = new SilenceWatch(deps, this.residence, {
@@ -274,25 +278,6 @@ export class Sessions {
     } finally {
       conversation.readers.delete(reader);
     }
-  }
-
-  /** Sessions that the backend stores, newest first; of one workspace, where one is named. */
-  async list(cwd: string | undefined): Promise<ListedSession[]> {
-    const workspace = cwd === undefined ? {} : { workspace: { workspacePath: cwd, workspaceKey: cwd } };
-    const answer = await this.deps.backend.call("session/list", { ...workspace, limit: LIST_LIMIT }, [
-      "limit",
-    ]);
-    return list(obj(answer).sessions)
-      .map(obj)
-      .flatMap((entry) => {
-        const sessionId = text(entry.sessionId);
-        const path = text(obj(entry.workspace).workspacePath) ?? cwd;
-        if (sessionId === undefined || path === undefined || !isAbsolute(path)) return [];
-        if (num(entry.archivedAt) !== undefined) return [];
-        const updatedAt = num(entry.updatedAt) ?? num(entry.createdAt) ?? 0;
-        return [{ sessionId, cwd: path, title: str(entry.title) ?? "", updatedAt }];
-      })
-      .sort((a, b) => b.updatedAt - a.updatedAt);
   }
 
   /** Closes one conversation here and its runtime in the backend; what is stored stays. */

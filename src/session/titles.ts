@@ -5,8 +5,9 @@
  */
 
 import type { Clock } from "../platform/clock.ts";
-import { type Obj, text } from "../platform/json.ts";
+import { type Obj, str, text } from "../platform/json.ts";
 import type { TasksIndex } from "../store/tasksIndex.ts";
+import { typedTitle } from "../translate/wording.ts";
 import type { Conversation, PromptContent } from "./conversation.ts";
 import { TITLE_CHARS } from "./limits.ts";
 
@@ -44,7 +45,7 @@ export class Titles {
    * here either.
    */
   stored(conversation: Conversation, { title: stored, titleSource: source }: Obj): void {
-    const title = text(stored);
+    const title = text(typedTitle(str(stored) ?? ""));
     if (title === undefined || conversation.titlePinned) return;
     const made = source === "generated" || source === "custom";
     if (!made && source !== undefined && conversation.title !== "") return;

@@ -27,6 +27,8 @@ export interface TurnHooks {
   idle(conversation: Conversation): void;
   /** One line for the person, beside what the model says. */
   notice(conversation: Conversation, notice: Notice): void;
+  /** What the backend is sent for a person's words; a promise where that takes a look. */
+  wording(conversation: Conversation, typed: string): string | Promise<string>;
   /** True where nothing would be lost with the backend's process. */
   mayRestart(): boolean;
   /** Nobody waits for the questions of the running turn any more. */
@@ -138,9 +140,11 @@ export class TurnRunner {
       if (!this.residence.holds(conversation)) await this.residence.of(conversation);
       else if (pushed) await this.residence.chooseModel(conversation);
       if (hasWishes(conversation)) await this.residence.applyWanted(conversation);
+      const { content: typed, attachments } = pending.prompt;
+      let content = this.hooks.wording(conversation, typed);
+      if (typeof content !== "string") content = await content;
       // Cancelled or closed while the session was being made ready: nothing was sent, so nothing needs stopping.
       if (!conversation.prompts.has(key)) throw new Error("cancelled");
-      const { content, attachments } = pending.prompt;
       const answer = this.residence.call(
         conversation,
         "session/send",

@@ -15,6 +15,7 @@ import {
 import { isPassing, turnFailure } from "./failure.ts";
 import { Repeats } from "./repeat.ts";
 import type { Update } from "./updates.ts";
+import { typedWords } from "./wording.ts";
 
 /** What the agent's runtime put among a person's words: reminders anywhere, notices of tasks on lines of their own. */
 const REMINDER =
@@ -105,7 +106,7 @@ export function isHidden(info: Obj): boolean {
 export function userText(parts: readonly Obj[]): string {
   return parts
     .filter((part) => part.type === "text" && part.synthetic !== true)
-    .map((part) => (str(part.text) ?? "").replace(REMINDER, "\n").trim())
+    .map((part) => typedWords((str(part.text) ?? "").replace(REMINDER, "\n").trim()).trim())
     .filter((words) => words !== "" && !PLUMBING.test(words))
     .join("\n");
 }

@@ -286,9 +286,11 @@ function connection(random: Random) {
       heard.push(`mode ${wanted.model?.modelId} ${conversation.id}`);
       if (random.chance(0.5)) await turn(random.int(0, 3));
     },
-    async list() {
-      heard.push("list");
-      return [];
+    stored: {
+      async list() {
+        heard.push("list");
+        return [];
+      },
     },
   };
   const deps = {
