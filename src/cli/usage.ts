@@ -8,7 +8,7 @@ export interface Explained {
   readonly about: SentenceKey;
   readonly flags: Flags;
   /** What stands below the flags. */
-  readonly more?: string;
+  more?(language: Language): string;
 }
 
 /** The whole text, with its last line end. */
@@ -17,7 +17,7 @@ export function usage(command: Explained, language: Language): string {
     sentence(command.about, {}, language),
     t("usage.line", { command: [command.name, ...wordsOf(command.flags)].join(" ") }, language),
     table(flagRows(command.flags, language)),
-    ...(command.more === undefined ? [] : [command.more]),
+    ...(command.more ? [command.more(language)] : []),
   ];
   return `${parts.join("\n\n")}\n`;
 }

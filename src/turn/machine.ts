@@ -6,6 +6,7 @@
  * backend's prompt lock: a send is only taken while it is free, and it stays held for a moment after a turn's end.
  */
 
+import { phrase } from "../locale/index.ts";
 import { isPassing } from "../translate/failure.ts";
 import {
   BUSY_BUDGET_MS,
@@ -356,7 +357,7 @@ class Step {
       this.settle(
         active.key,
         failed || active.freed === "failed"
-          ? { kind: "failed", failure: { kind: "other", message: "The agent refused the prompt." } }
+          ? { kind: "failed", failure: { kind: "other", message: phrase("reason.refused", {}) } }
           : { kind: "ended", stopReason: "end_turn", usage: undefined },
       );
     }
