@@ -27,8 +27,7 @@ export type Row = readonly [name: string, about: string];
 /** Flags as they are spelt, with what each does; `--help` is the last. */
 export function flagRows(flags: Flags, language: Language): Row[] {
   const rows = Object.entries(flags).map(([name, flag]): Row => {
-    const parts = [sentence(flag.description, {}, language), preset(flag, language)];
-    return [spelling(name, flag), parts.filter((part) => part !== "").join(" ")];
+    return [spelling(name, flag), sentence(flag.description, {}, language) + preset(flag, language)];
   });
   return [...rows, ["--help", t("flag.help", {}, language)]];
 }

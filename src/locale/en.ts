@@ -228,7 +228,7 @@ export const EN = {
   "help.note":
     "`zcode-acp <command> --help` explains one command. Without a command and with a pipe on stdin it is `stdio`.",
   "usage.line": "Usage: {command} [flags]",
-  "usage.default": "({value})",
+  "usage.default": " ({value})",
   "about.stdio": "An ACP agent on stdin and stdout: what editors start.",
   "about.login": "ZCode's own sign-in, in this terminal.",
   "about.doctor":

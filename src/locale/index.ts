@@ -10,7 +10,7 @@
  */
 
 import { EN } from "./en.ts";
-import { ZH } from "./zh.ts";
+import { zh } from "./zh.ts";
 
 export type SentenceKey = keyof typeof EN;
 export type Language = "en" | "zh";
@@ -27,7 +27,16 @@ type Names<Sentence> = Sentence extends `${string}{${infer Name}}${infer Rest}` 
 /** The values that a sentence needs: one for each `{name}` in it. */
 export type ParamsOf<Key extends SentenceKey> = Readonly<Record<Names<(typeof EN)[Key]>, Value>>;
 
-const TABLES: Readonly<Record<Language, Readonly<Record<SentenceKey, string>>>> = { en: EN, zh: ZH };
+type Table = Readonly<Record<SentenceKey, string>>;
+
+const TABLES: Readonly<Record<Language, Table>> = {
+  en: EN,
+  get zh(): Table {
+    const value = zh();
+    Object.defineProperty(this, "zh", { value });
+    return value;
+  },
+};
 const FULL_STOP: Readonly<Record<Language, string>> = { en: ".", zh: "。" };
 
 /** One sentence, with exactly the values that it needs. */

@@ -1,7 +1,10 @@
-/** The same sentences in Simplified Chinese. A missing key is a type error; the tests compare the placeholders. */
+/**
+ * The same sentences in Simplified Chinese. A missing key is a type error; the tests compare the placeholders. Made when it
+ * is asked for: who reads English starts without it, and its strings are enough to bring on a collection in the start.
+ */
 import type { EN } from "./en.ts";
 
-export const ZH: Readonly<Record<keyof typeof EN, string>> = {
+export const zh = (): Readonly<Record<keyof typeof EN, string>> => ({
   "error.backendNotFound": "没有找到 ZCode。查找过：{looked}。",
   "error.backendNotFound.hint":
     "请运行 `zcode-acp doctor`，或把 ZCODE_BIN 设为 ZCode 命令行程序的路径，也可以用 `--backend sim` 试用内置模拟器。",
@@ -51,7 +54,7 @@ export const ZH: Readonly<Record<keyof typeof EN, string>> = {
   "error.badPath.hint": "请用绝对路径或 file: URI 指定项目文件夹。",
   "error.badOption": "`{value}` 不是选项 `{option}` 的可用值。",
   "error.badOption.hint": "请从会话列出的值中选择。",
-  "error.badConfig": "设置 {name} 的值无法使用：{problem}。",
+  "error.badConfig": "设置 {name} 有误：{problem}。",
   "error.badConfig.hint": "请改正或删除它；在此之前视为未设置。",
   "error.badConfigFile": "已忽略文件 {path}：{problem}。",
   "error.badConfigFile.hint": "请改正它；删除它则使用默认设置。",
@@ -65,9 +68,9 @@ export const ZH: Readonly<Record<keyof typeof EN, string>> = {
   "error.unknownFlag.hint": "{suggestion}`{command} --help` 列出它的所有选项。",
   "error.unexpectedWord": "`{command}` 不接受更多参数，`{word}` 是多余的。",
   "error.unexpectedWord.hint": "{suggestion}`{command} --help` 说明它接受哪些参数。",
-  "error.badFlagValue": "`{flag}` 不接受 `{value}`：应为{expects}。",
+  "error.badFlagValue": "`{flag}` 不接受 `{value}`，应为：{expects}。",
   "error.badFlagValue.hint": "`{command} --help` 说明各选项接受的值。",
-  "error.missingFlagValue": "`{flag}` 缺少值，应为{expects}。",
+  "error.missingFlagValue": "`{flag}` 缺少值，应为：{expects}。",
   "error.missingFlagValue.hint": "`{command} --help` 说明各选项接受的值。",
   "error.badRecording": "无法播放录制文件 {path}：{problem}。",
   "error.badRecording.hint": "请提供录制的帧文件，每行一个 JSON 对象。",
@@ -95,7 +98,7 @@ export const ZH: Readonly<Record<keyof typeof EN, string>> = {
   "expects.path": "路径",
   "expects.provider": "提供商的 id",
   "expects.words": "一行单词",
-  "expects.oneOf": "以下之一：{list}",
+  "expects.oneOf": "{list} 之一",
   "expects.flag": "1 或 0",
   "expects.number": "数字",
   "expects.numberFrom": "{least} 到 {most} 之间的数字",
@@ -104,7 +107,7 @@ export const ZH: Readonly<Record<keyof typeof EN, string>> = {
   "expects.tokens": "token 数，即不小于 1 的整数",
   "expects.bridge": "正在运行的 zcode-acp 的进程号",
   "expects.writer": "能写入 {path} 的 zcode-acp 的进程号",
-  "problem.value": "{value} 不是{expects}",
+  "problem.value": "{value} 无法使用，应为：{expects}",
   "problem.unreadable": "无法读取（{code}）",
   "problem.noObject": "它不是 JSON 对象",
   "problem.noJson": "它不是 JSON",
@@ -220,10 +223,10 @@ export const ZH: Readonly<Record<keyof typeof EN, string>> = {
     "zcode-acp {version}：让 ZCode 成为每个支持 Agent Client Protocol 的编辑器中的代理\n\n用法：zcode-acp <命令> [选项]",
   "help.note": "`zcode-acp <命令> --help` 说明单个命令。没有命令且标准输入是管道时，等同于 `stdio`。",
   "usage.line": "用法：{command} [选项]",
-  "usage.default": "（{value}）",
+  "usage.default": "（默认为 {value}）",
   "about.stdio": "标准输入输出上的 ACP 代理，由编辑器启动。",
   "about.login": "在此终端中运行 ZCode 自己的登录流程。",
-  "about.doctor": "检查是什么让 ZCode 在这里无法工作，并给出解决办法。发现问题时以 1 退出。",
+  "about.doctor": "检查是什么让 ZCode 在这里无法工作，并给出解决办法。发现问题时以退出码 1 退出。",
   "command.quota": "查看套餐用量",
   "about.quota": "每个套餐用了多少：每个时间窗口一条进度条，并显示何时重置。",
   "flag.quota.provider": "只看一个提供商",
@@ -232,7 +235,7 @@ export const ZH: Readonly<Record<keyof typeof EN, string>> = {
   "flag.quota.plain": "用方块字符画进度条，不用颜色",
   "flag.quota.watch": "保持打开并持续更新",
   "flag.quota.interval": "--watch 每隔多少秒查询一次，不小于 10",
-  "flag.quota.warnAt": "所显示的任一窗口用量超过此值时以 3 退出",
+  "flag.quota.warnAt": "所显示的任一窗口用量超过此值时以退出码 3 退出",
   "flag.quota.verbose": "说明提供商为何无法读取",
   "about.sim": "标准输入输出上的模拟 ZCode app-server，供测试、演示和客户端开发者使用。",
   "about.sim.words": "它做什么由提示决定：用 “;” 连接的单词。其他提示会得到一句简短的普通回答。",
@@ -272,7 +275,7 @@ export const ZH: Readonly<Record<keyof typeof EN, string>> = {
   "word.stderr": "在 stderr 上写一行",
   "word.garbage": "不是帧的行、不是对象的值、无人认识的事件",
   "word.huge": "一段 N MB 的文字",
-  "word.crash": "进程在一轮中途以 1 退出",
+  "word.crash": "进程在一轮中途以退出码 1 退出",
   "word.hang": "进程仍在，但不再说话",
   "flag.help": "显示此文本",
   "flag.version": "显示本程序的版本",
@@ -299,8 +302,8 @@ export const ZH: Readonly<Record<keyof typeof EN, string>> = {
   "flag.sim.prefixReads": "恢复之后前 N 次读取只给出部分消息",
   "flag.sim.duplicates": "session/messages 中模型的回答出现两次",
   "flag.sim.stuckStatus": "第一轮之后投影一直显示运行中",
-  "flag.sim.cutAt": "输出 N 个字符后在行中间断开，然后以 1 退出",
-  "flag.sim.dieAfter": "N 帧之后以 1 退出",
+  "flag.sim.cutAt": "输出 N 个字符后在行中间断开，然后以退出码 1 退出",
+  "flag.sim.dieAfter": "N 帧之后以退出码 1 退出",
   "flag.sim.doubled": "每个会话事件都发两次",
   "flag.sim.reorder": "每第三个会话事件与下一个交换位置",
   "flag.sim.lose": "这些类型的事件，或 METHOD、METHOD/REASON，永远不发",
@@ -343,8 +346,8 @@ export const ZH: Readonly<Record<keyof typeof EN, string>> = {
   "quota.now": "现在重置",
   "quota.spend": "{range} 内花费 {usd} 美元",
   "quota.days": "{days} 天 {hours} 小时",
-  "quota.hours": "{hours} 小时 {minutes} 分",
-  "quota.minutes": "{minutes} 分",
+  "quota.hours": "{hours} 小时 {minutes} 分钟",
+  "quota.minutes": "{minutes} 分钟",
   "quota.failed": "{provider}：{what}",
   "quota.failedWhy": "{provider}：{what}（{why}）",
   "quota.auth_error": "尚未登录，或登录已过期",
@@ -407,4 +410,4 @@ export const ZH: Readonly<Record<keyof typeof EN, string>> = {
   "quota.reason.noWorkspace": "尚未设置工作区",
   "quota.reason.noCookie": "尚未设置 cookie",
   "quota.reason.badCookie": "cookie 含有不允许的字符",
-};
+});
