@@ -6,6 +6,7 @@
 import type { Backend } from "../backend/backend.ts";
 import { CODE, RpcError } from "../backend/rpc.ts";
 import { errors } from "../errors/index.ts";
+import { phrase } from "../locale/index.ts";
 import { isObj, list, type Obj, obj, str, text } from "../platform/json.ts";
 import type { Conversation } from "../session/conversation.ts";
 import type { Sessions } from "../session/sessions.ts";
@@ -31,7 +32,7 @@ export class Actions {
     const fork = async (place: Obj) => {
       const answer = await this.call(conversation, "session/fork", { target: place });
       const id = text(answer.forkedSessionId) ?? text(obj(obj(answer.snapshot).session).sessionId);
-      if (id === undefined) throw errors.backendAnswered("session/fork", "no session id");
+      if (id === undefined) throw errors.backendAnswered("session/fork", phrase("reason.noSessionId", {}));
       return id;
     };
     if (target) return fork(target);

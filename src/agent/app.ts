@@ -8,7 +8,7 @@ import type { Backend } from "../backend/backend.ts";
 import { Client } from "../clients/client.ts";
 import type { Clients } from "../clients/clients.ts";
 import { errors } from "../errors/index.ts";
-import { type Language, t } from "../locale/index.ts";
+import { type Language, phrase, t } from "../locale/index.ts";
 import type { Clock } from "../platform/clock.ts";
 import { type Obj, obj, str } from "../platform/json.ts";
 import type { Log } from "../platform/log.ts";
@@ -97,6 +97,7 @@ export function connectAgent(send: (message: string) => void, deps: AgentDeps): 
       deps.onFrame("out", "answer session/prompt", id, "", message.length);
     },
     (message) => input.enqueue(message),
+    deps.language,
   );
   const note = (direction: "in" | "out", sent: unknown, size: number) => {
     const message = obj(sent);
@@ -173,7 +174,7 @@ function agentApp(surface: Surface, started: (session: string) => void): AgentAp
         if (session !== undefined) started(session);
         return await run(params, signal);
       } catch (error) {
-        throw requestError(error);
+        throw requestError(error, surface.language);
       }
     };
   const cancellable = <P, R>(run: (params: P, signal: AbortSignal) => R | Promise<R>) =>
@@ -235,6 +236,7 @@ function agentApp(surface: Surface, started: (session: string) => void): AgentAp
 class Surface {
   readonly commands: SlashCommands;
   readonly extensions: Extensions;
+  readonly language: Language;
   private readonly changes: Changes;
 
   constructor(
@@ -242,6 +244,7 @@ class Surface {
     private readonly deps: AgentDeps,
   ) {
     const { sessions, language } = deps;
+    this.language = language;
     const actions = new Actions(deps);
     this.changes = new Changes(sessions);
     const shared = { sessions, actions, changes: this.changes, language };
@@ -280,7 +283,9 @@ class Surface {
     const usable = [...credentials.providers, ...credentials.personal].some((provider) => provider.usable);
     if (usable || credentials.cachedPlans.length > 0) return {};
     throw errors.nothingSignedIn(
-      credentials.files.map((file) => `${file.path} (${file.problem ?? "no usable provider"})`),
+      credentials.files.map(({ path, problem }) =>
+        phrase("looked.because", { place: path, why: problem ?? phrase("problem.noProvider", {}) }),
+      ),
     );
   }
 
@@ -299,7 +304,7 @@ class Surface {
     );
     this.stillOpen(conversation, id);
     if (!signal.aborted)
-      for (const update of replayUpdates(messages, conversation.cwd)) {
+      for (const update of replayUpdates(messages, conversation.cwd, this.language)) {
         this.deps.clients.publishTo(this.client, conversation.id, update);
       }
     this.deps.shown(conversation, this.client);
@@ -356,7 +361,7 @@ class Surface {
     const { key, outcome } = this.deps.sessions.prompt(conversation, content);
     cancellable(() => this.deps.sessions.cancel(conversation, key));
     for (const { name, why } of left)
-      this.deps.sessions.say(conversation, t(`notice.left.${why}`, { name }, this.deps.language));
+      this.deps.sessions.say(conversation, t(`notice.left.${why}`, { name }, this.language));
     const ended = await outcome;
     const cancelled = ended.kind === "ended" && ended.stopReason === "cancelled";
     if (conversation.recording) await this.deps.sessions.recorded(conversation, cancelled);
@@ -369,7 +374,7 @@ class Surface {
         };
       }
       case "failed":
-        throw failureError(ended.failure);
+        throw failureError(ended.failure, this.language);
       case "queue-full":
         throw errors.queueFull();
       case "lost":
@@ -398,7 +403,7 @@ class Surface {
     else if (id === "model") await this.changes.model(conversation, value);
     else if (id === "thought") await this.changes.thought(conversation, value);
     else throw errors.badOption(id, value);
-    return { configOptions: configOptions(conversation, this.deps.language) };
+    return { configOptions: configOptions(conversation, this.language) };
   }
 
   private async attach(params: Obj): Promise<{ conversation: Conversation; id: string }> {
@@ -451,13 +456,13 @@ class Surface {
 
   private settings(conversation: Conversation) {
     return {
-      modes: modeState(conversation, this.deps.language),
-      configOptions: configOptions(conversation, this.deps.language),
+      modes: modeState(conversation, this.language),
+      configOptions: configOptions(conversation, this.language),
     };
   }
 
   private authMethods() {
-    const { language } = this.deps;
+    const { language } = this;
     const methods = [
       {
         id: AUTH_METHOD,

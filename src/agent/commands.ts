@@ -149,7 +149,7 @@ export class SlashCommands {
     try {
       return await command.run(argument, conversation);
     } catch (error) {
-      return requestError(error).message;
+      return requestError(error, this.deps.language).message;
     }
   }
 

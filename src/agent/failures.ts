@@ -3,7 +3,8 @@
 import { RequestError } from "@agentclientprotocol/sdk/unstable";
 import { RpcError } from "../backend/rpc.ts";
 import { errors, ProductError } from "../errors/index.ts";
-import { errorName, maskSecrets } from "../platform/log.ts";
+import { inOneLine, type Language } from "../locale/index.ts";
+import { errorName } from "../platform/log.ts";
 import { isBusy } from "../session/residence.ts";
 import { type TurnFailure, turnFailure } from "../translate/failure.ts";
 
@@ -13,14 +14,16 @@ const INVALID_PARAMS = -32602;
 const NOT_FOUND = -32002;
 const INTERNAL = -32603;
 
-/** @returns what the client is answered; any error at all becomes one. */
-export function requestError(error: unknown): RequestError {
+/** @returns what the client is answered, in a person's language; any error at all becomes one. The SDK's stay as they are. */
+export function requestError(error: unknown, language: Language): RequestError {
   if (error instanceof RequestError) return error;
-  if (error instanceof ProductError) return productError(error);
-  if (isBusy(error)) return productError(errors.sessionBusy());
-  if (error instanceof RpcError)
-    return failureError(turnFailure({ code: error.code, message: error.message, data: error.data }));
-  return productError(errors.internal(errorName(error)));
+  if (error instanceof ProductError) return productError(error, language);
+  if (isBusy(error)) return productError(errors.sessionBusy(), language);
+  if (error instanceof RpcError) {
+    const { code, message, data } = error;
+    return failureError(turnFailure({ code, message, data }), language);
+  }
+  return productError(errors.internal(errorName(error)), language);
 }
 
 /**
@@ -43,16 +46,13 @@ export function unlessCancelled<P, R>(
 }
 
 /** A turn that failed, in the words of the person who must do something about it. */
-export function failureError(failure: TurnFailure): RequestError {
-  const message = maskSecrets(failure.message);
-  return productError(
-    failure.kind === "auth" ? errors.notSignedIn(message) : errors.promptFailed(failure.kind, message),
-  );
+export function failureError({ kind, message }: TurnFailure, language: Language): RequestError {
+  return productError(errors.promptFailed(kind, message), language);
 }
 
-function productError(error: ProductError): RequestError {
-  const sentence = /[.!?:…。！？]$/.test(error.sentence) ? error.sentence : `${error.sentence}.`;
-  const message = error.hint ? `${sentence} ${error.hint}` : sentence;
+function productError(error: ProductError, language: Language): RequestError {
+  const { sentence, hint } = error.inLanguage(language);
+  const message = inOneLine([sentence, hint], language);
   return new RequestError(codeOf(error), message, { code: error.code, details: message });
 }
 

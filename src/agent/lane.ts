@@ -9,6 +9,7 @@
 
 import { type AnyMessage, RequestError } from "@agentclientprotocol/sdk/unstable";
 import type { Client } from "../clients/client.ts";
+import type { Language } from "../locale/index.ts";
 import { isObj, type Obj, str } from "../platform/json.ts";
 import { requestError } from "./failures.ts";
 
@@ -50,6 +51,7 @@ export class PromptLane {
     private readonly handlers: LaneHandlers,
     private readonly send: (id: Id, message: string) => void,
     private readonly forward: (message: AnyMessage) => void,
+    private readonly language: Language,
   ) {}
 
   /** @returns true where the message was taken; false where it is the SDK's. */
@@ -178,7 +180,7 @@ export class PromptLane {
     try {
       answer = { result: await this.handlers.prompt(params, (cancel) => this.open.set(id, cancel)) };
     } catch (error) {
-      const { code, message, data } = requestError(error);
+      const { code, message, data } = requestError(error, this.language);
       answer = { error: { code, message, ...(data === undefined ? {} : { data }) } };
     }
     this.open.delete(id);

@@ -5,6 +5,7 @@
  */
 
 import { errors, ProductError } from "../errors/index.ts";
+import { phrase } from "../locale/index.ts";
 import { type Clock, sleep } from "../platform/clock.ts";
 import type { Obj } from "../platform/json.ts";
 import { errorName, type Log } from "../platform/log.ts";
@@ -359,8 +360,10 @@ export class Backend {
   }
 
   private startError(launch: Launch, server: AppServer, exit: ServerExit): ProductError {
-    const how = exit.signal ? `signal ${exit.signal}` : `code ${exit.code}`;
-    return errors.backendFailed(launch.entry, [how, shownTail(server.stderrTail)].filter(Boolean).join(": "));
+    const { signal, code } = exit;
+    const how = signal ? phrase("reason.signal", { signal }) : phrase("reason.code", { code: code ?? "?" });
+    const tail = shownTail(server.stderrTail);
+    return errors.backendFailed(launch.entry, tail === "" ? how : phrase("reason.because", { how, tail }));
   }
 
   private rpcHooks(server: () => AppServer): RpcHooks {

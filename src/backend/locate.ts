@@ -5,6 +5,7 @@
 
 import { accessSync, constants, existsSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { delimiter, dirname, extname, isAbsolute, join } from "node:path";
+import { phrase, type Value } from "../locale/index.ts";
 import { type Credentials, selectedProvider } from "../store/providers.ts";
 
 export type Env = Readonly<Record<string, string | undefined>>;
@@ -50,7 +51,7 @@ export interface Launch {
 export interface Located {
   readonly launch: Launch | undefined;
   /** Each place looked at, with what was wrong there. */
-  readonly looked: readonly string[];
+  readonly looked: readonly Value[];
 }
 
 const NODE_FLAGS = ["--no-network-family-autoselection", "--dns-result-order=ipv4first"];
@@ -60,7 +61,7 @@ const OLDEST_NODE: readonly [number, number] = [22, 5];
 
 /** The app-server to start, or the places where none was found. */
 export async function locateBackend(input: LocateInput): Promise<Located> {
-  const looked: string[] = [];
+  const looked: Value[] = [];
   if (input.backend === "sim") {
     const argv = [...input.self, "sim", ...input.simArgs];
     const launch = describe(input, argv[0] ?? "", argv, "simulator", []);
@@ -90,12 +91,13 @@ export async function locateBackend(input: LocateInput): Promise<Located> {
 
 function findEntry(
   input: LocateInput,
-  looked: string[],
+  looked: Value[],
 ): { entry: string; source: Launch["source"] } | undefined {
   if (input.bin !== undefined) {
     if (isFile(input.bin)) return { entry: input.bin, source: "ZCODE_BIN" };
     // A path that a person gave and that is not there is an error, not a reason to run something else.
-    looked.push(`ZCODE_BIN=${input.bin} (no such file)`);
+    const why = phrase("problem.missing", {});
+    looked.push(phrase("looked.because", { place: `ZCODE_BIN=${input.bin}`, why }));
     return undefined;
   }
   const names = input.platform === "win32" ? ["zcode.exe", "zcode.cmd", "zcode"] : ["zcode"];
@@ -106,7 +108,7 @@ function findEntry(
       if (isFile(path) && isExecutable(path)) return { entry: path, source: "PATH" };
     }
   }
-  looked.push("zcode on PATH");
+  looked.push(phrase("looked.path", {}));
   for (const path of desktopEntries(input)) {
     if (isFile(path)) return { entry: path, source: "desktop app" };
     looked.push(path);
@@ -127,16 +129,21 @@ function desktopEntries(input: LocateInput): string[] {
   return [join("/opt/ZCode/resources/glm", file), join("/usr/share/zcode/resources/glm", file)];
 }
 
-async function findNode(input: LocateInput, looked: string[]): Promise<string | undefined> {
+async function findNode(input: LocateInput, looked: Value[]): Promise<string | undefined> {
+  const needed = OLDEST_NODE.join(".");
   for (const path of nodeCandidates(input)) {
     if (input.ending?.aborted) break;
     if (!isFile(path)) continue;
     const version = await input.versionOf([path, "--version"], input.ending);
     const [major = 0, minor = 0] = (version ?? "").split(".").map(Number);
     if (major > OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor >= OLDEST_NODE[1])) return path;
-    looked.push(`${path} (Node ${version ?? "unknown"}, needs ${OLDEST_NODE.join(".")})`);
+    looked.push(
+      version === undefined
+        ? phrase("looked.nodeUnknown", { path, needed })
+        : phrase("looked.node", { path, version, needed }),
+    );
   }
-  looked.push(`Node ${OLDEST_NODE.join(".")} or newer (ZCODE_NODE, PATH)`);
+  looked.push(phrase("looked.noNode", { needed }));
   return undefined;
 }
 

@@ -4,7 +4,7 @@ import { compareVersions } from "../backend/backend.ts";
 import { OLDEST_VERSION } from "../backend/limits.ts";
 import type { Launch, Located } from "../backend/locate.ts";
 import { errors, type ProductError } from "../errors/index.ts";
-import { type Language, t } from "../locale/index.ts";
+import { type Language, phrase, t } from "../locale/index.ts";
 import { COMMIT, VERSION } from "./program.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { writable } from "./writable.ts";
@@ -90,7 +90,8 @@ async function backend(around: Surroundings, located: Located): Promise<CheckRes
   if (version !== undefined && compareVersions(version, OLDEST_VERSION) < 0) {
     return [failed("backend", errors.backendTooOld(version, OLDEST_VERSION), language)];
   }
-  const where = { path: launch.entry, source: launch.source };
+  const source = launch.source === "desktop app" ? phrase("doctor.backend.app", {}) : launch.source;
+  const where = { path: launch.entry, source };
   const found: CheckResult =
     version === undefined
       ? failed("backend", errors.backendMute(launch.entry), language)
@@ -113,7 +114,9 @@ function credentials({ credentials: found, config }: Surroundings): CheckResult[
   }
   const usable = [...found.providers, ...found.personal].filter((provider) => provider.usable);
   if (usable.length === 0 && found.cachedPlans.length === 0) {
-    const files = found.files.map((file) => (file.problem ? `${file.path} (${file.problem})` : file.path));
+    const files = found.files.map(({ path, problem }) =>
+      problem === undefined ? path : phrase("looked.because", { place: path, why: problem }),
+    );
     return [failed("credentials", errors.nothingSignedIn(files), language)];
   }
   const names = [...usable.map((provider) => provider.id), ...found.cachedPlans];

@@ -37,7 +37,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     about: "command.sim",
     load: async () => {
       const { default: def, FLAGS, words } = await import("./sim.ts");
-      return { ...plain("sim", "about.sim", FLAGS, def), more: words("en") };
+      return { ...plain("sim", "about.sim", FLAGS, def), more: words };
     },
   },
   quota: {

@@ -12,8 +12,6 @@ import { print, printError } from "./print.ts";
 import { COMMIT, VERSION } from "./program.ts";
 import { flagRows, table, usage } from "./usage.ts";
 
-const LANGUAGE: Language = "en";
-
 /** Exit codes of the commands that a person runs. */
 const EXIT = { problem: 1, usage: 2 } as const;
 
@@ -40,7 +38,7 @@ export async function main(argv: readonly string[]): Promise<void> {
     await dispatch(argv);
   } catch (error) {
     const shown = error instanceof ProductError ? error : logged(error, process.env);
-    await printError(shown, LANGUAGE);
+    await printError(shown, await language());
     process.exit(USAGE_ERRORS.has(shown.which) ? EXIT.usage : EXIT.problem);
   }
 }
@@ -58,6 +56,12 @@ export function logged(
   return errors.internal(error?.name ?? typeof fault, stateDir);
 }
 
+/** What is said without a configuration of a command's own. Loaded where something is said. */
+async function language(): Promise<Language> {
+  const { loadConfig } = await import("../config/index.ts");
+  return loadConfig(process.env, resolvePaths(process.env, process.platform)).language;
+}
+
 async function dispatch(argv: readonly string[]): Promise<void> {
   const [first, ...rest] = argv;
   if (first === undefined) return help([]);
@@ -70,7 +74,7 @@ async function dispatch(argv: readonly string[]): Promise<void> {
   if (first === "stdio" && rest.at(-1) === "login") return dispatch(["login", ...rest.slice(0, -1)]);
   const command = await entryOf(first).load();
   checkFlags(rest, command.flags, command.name);
-  if (rest.includes("--help") || rest.includes("-h")) return print(usage(command, LANGUAGE));
+  if (rest.includes("--help") || rest.includes("-h")) return print(usage(command, await language()));
   await command.run(rest);
 }
 
@@ -96,14 +100,15 @@ async function help(words: readonly string[]): Promise<void> {
   const [name, ...rest] = words;
   if (name !== undefined && !name.startsWith("-")) return dispatch([name, ...rest, "--help"]);
   checkFlags(words, {}, PROGRAM);
+  const reads = await language();
   const commands = Object.entries(COMMANDS).map(
-    ([command, { about }]) => [command, t(about, {}, LANGUAGE)] as const,
+    ([command, { about }]) => [command, t(about, {}, reads)] as const,
   );
   const parts = [
-    t("help.head", { version: VERSION }, LANGUAGE),
+    t("help.head", { version: VERSION }, reads),
     table(commands),
-    table(flagRows({ ...BACKEND, ...VERSION_FLAGS }, LANGUAGE)),
-    t("help.note", {}, LANGUAGE),
+    table(flagRows({ ...BACKEND, ...VERSION_FLAGS }, reads)),
+    t("help.note", {}, reads),
   ];
   await print(`${parts.join("\n\n")}\n`);
 }

@@ -42,22 +42,22 @@ export default defineCommand({
   async run({ args }) {
     const behind = args.provider === REFRESH;
     const named = behind || args.provider === undefined ? undefined : providerOf(args.provider);
-    const asked: Asked = {
+    const wanted = {
       names: named ? [named] : PROVIDERS,
       named,
       warnAt: number("warn-at", args["warn-at"], 0, 100),
       verbose: args.verbose === true,
       plain: args.plain === true,
-      language: "en",
     };
     const seconds = number("interval", args.interval, LEAST_INTERVAL_S, MOST_INTERVAL_S) ?? LEAST_INTERVAL_S;
     const together = [args.line && "--line", args.json && "--json", args.watch && "--watch"].filter(
       (flag): flag is string => typeof flag === "string",
     );
     if (args.line && together.length > 1) throw errors.flagsTogether(NAME, together.join(", "));
-    if (args.line) process.exit(await line(asked));
+    if (args.line) process.exit(await line(wanted));
     const { toolsOf, refresh, json, show } = await import("./quotaShow.ts");
     const tools = toolsOf();
+    const asked: Asked = { ...wanted, language: tools.language };
     if (behind) return refresh(tools);
     if (args.watch) {
       const { watch } = await import("./quotaWatch.ts");

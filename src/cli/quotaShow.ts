@@ -2,6 +2,7 @@
 
 import { isatty } from "node:tty";
 import { loadConfig } from "../config/index.ts";
+import type { Language } from "../locale/index.ts";
 import { systemClock } from "../platform/clock.ts";
 import { createLog } from "../platform/log.ts";
 import { resolvePaths } from "../platform/paths.ts";
@@ -17,6 +18,7 @@ import { exitCode } from "./quotaLine.ts";
 import { Lines } from "./screen.ts";
 
 export interface Tools {
+  readonly language: Language;
   readonly web: Web;
   readonly reader: QuotaReader;
   /** The report of a hub that answers at once. */
@@ -32,6 +34,7 @@ export function toolsOf(): Tools {
   const log = createLog({ dir: paths.stateDir, name: `quota-${process.pid}`, clock, env: process.env });
   const { reader, web, noteRefreshed } = openQuota({ clock, log, env: process.env, paths, config });
   return {
+    language: config.language,
     web,
     reader,
     hub: () => askHub(web, config.hub),

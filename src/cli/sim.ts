@@ -1,8 +1,8 @@
 /** `zcode-acp sim`: a simulated app-server on stdin and stdout. */
 import { readFileSync } from "node:fs";
 import { defineCommand } from "citty";
-import { errors } from "../errors/index.ts";
-import { type Language, phrase, t } from "../locale/index.ts";
+import { errors, fileProblem } from "../errors/index.ts";
+import { isPhrase, type Language, phrase, said, t } from "../locale/index.ts";
 import { systemClock } from "../platform/clock.ts";
 import { obj, str } from "../platform/json.ts";
 import { ERA_NAMES, eraOf } from "../sim/era.ts";
@@ -45,7 +45,9 @@ async function check(options: SimOptions): Promise<void> {
       readScript(readFileSync(options.script, "utf8"));
     } catch (error) {
       const code = str(obj(error).code);
-      const problem = code ? phrase("problem.unreadable", { code }) : phrase("problem.noFrames", {});
+      const problem = code
+        ? phrase("problem.unreadable", { code: fileProblem(code) })
+        : phrase("problem.noFrames", {});
       throw errors.badRecording(options.script, problem);
     }
     return;
@@ -57,7 +59,14 @@ async function check(options: SimOptions): Promise<void> {
 
 /** The words of a prompt, for the end of its help. */
 export function words(language: Language): string {
-  return `${t("about.sim.words", {}, language)}\n\n${wordsHelp()}`;
+  const help = wordsHelp((word) => aboutWord(word, language));
+  return `${t("about.sim.words", {}, language)}\n\n${help}`;
+}
+
+/** What a word of a prompt does. */
+export function aboutWord(word: string, language: Language): string {
+  const about = { key: `word.${word}`, params: {} };
+  return isPhrase(about) ? said(about, language) : "";
 }
 
 export const FLAGS = flags({

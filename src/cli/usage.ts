@@ -8,7 +8,7 @@ export interface Explained {
   readonly about: SentenceKey;
   readonly flags: Flags;
   /** What stands below the flags. */
-  readonly more?: string;
+  more?(language: Language): string;
 }
 
 /** The whole text, with its last line end. */
@@ -17,7 +17,7 @@ export function usage(command: Explained, language: Language): string {
     sentence(command.about, {}, language),
     t("usage.line", { command: [command.name, ...wordsOf(command.flags)].join(" ") }, language),
     table(flagRows(command.flags, language)),
-    ...(command.more === undefined ? [] : [command.more]),
+    ...(command.more ? [command.more(language)] : []),
   ];
   return `${parts.join("\n\n")}\n`;
 }
@@ -27,8 +27,7 @@ export type Row = readonly [name: string, about: string];
 /** Flags as they are spelt, with what each does; `--help` is the last. */
 export function flagRows(flags: Flags, language: Language): Row[] {
   const rows = Object.entries(flags).map(([name, flag]): Row => {
-    const parts = [sentence(flag.description, {}, language), preset(flag, language)];
-    return [spelling(name, flag), parts.filter((part) => part !== "").join(" ")];
+    return [spelling(name, flag), sentence(flag.description, {}, language) + preset(flag, language)];
   });
   return [...rows, ["--help", t("flag.help", {}, language)]];
 }

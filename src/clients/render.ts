@@ -3,6 +3,7 @@
  * the `update` field, or undefined where that style has nothing to say.
  */
 
+import { t } from "../locale/index.ts";
 import type { Diff, ToolCard, Update } from "../translate/updates.ts";
 
 /** What makes clients see the same update differently. */
@@ -139,7 +140,7 @@ export function cardContent(card: ToolCard): unknown[] {
   if (card.command) {
     if (card.output !== "") parts.push(textContent(fenced(card.output, "console")));
     if (card.exitCode !== undefined && card.exitCode !== 0)
-      parts.push(textContent(`Exit code ${card.exitCode}`));
+      parts.push(textContent(t("tool.exitCode", { code: card.exitCode }, card.language)));
   } else if (card.output !== "") {
     parts.push(textContent(card.outputStyle === "code" ? fenced(card.output, "") : card.output));
   }

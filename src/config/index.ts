@@ -3,12 +3,13 @@
  * the default. A value that is not right is reported and passed over, so the next one in line counts. Keys that
  * are not known are left alone: a newer release may know them.
  */
-import { errors, type ProductError } from "../errors/index.ts";
+import { errors, fileProblem, type ProductError } from "../errors/index.ts";
 import { type Language, phrase } from "../locale/index.ts";
 import { readRegular } from "../platform/files.ts";
 import { isObj, type Obj, obj, str } from "../platform/json.ts";
 import { maskedHead } from "../platform/mask.ts";
 import { expandHome, type Paths } from "../platform/paths.ts";
+import { chosenLanguage } from "./language.ts";
 import { type SettingInfo, type SettingName, settingInfo, settings } from "./settings.ts";
 
 export interface Config {
@@ -44,13 +45,14 @@ export interface Flags {
 }
 
 /**
- * @param readFile answers a file's text, or throws the system's error.
+ * @param readFile answers a file's text, or throws the system's error, also where it has more than `most` bytes. It is
+ *   asked for the configuration and, where no language is set, for the ZCode app's settings: once each.
  */
 export function loadConfig(
   env: Readonly<Record<string, string | undefined>>,
-  paths: Pick<Paths, "configFile" | "home">,
+  paths: Pick<Paths, "configFile" | "home" | "zcodeHome">,
   flags: Flags = {},
-  readFile: (path: string) => string = readRegular,
+  readFile: (path: string, most?: number) => string = readRegular,
 ): Config {
   const problems: ProductError[] = [];
   const file = readConfigFile(paths.configFile, readFile, problems);
@@ -78,7 +80,7 @@ export function loadConfig(
     provider: parsed.provider,
     backend: flags.backend ?? parsed.backend,
     simArgs: parsed.simArgs,
-    language: "en",
+    language: chosenLanguage(parsed.language, env, paths.zcodeHome, readFile),
     record: path(parsed.record),
     keepHappyEyeballs: parsed.keepHappyEyeballs,
     autoCompactThreshold: parsed.autoCompactThreshold,
@@ -120,7 +122,9 @@ function readConfigFile(path: string, readFile: (path: string) => string, proble
     const code = str(obj(error).code);
     // A file where a folder should be is no file either.
     if (code !== "ENOENT" && code !== "ENOTDIR") {
-      problems.push(errors.badConfigFile(path, phrase("problem.unreadable", { code: code ?? "?" })));
+      problems.push(
+        errors.badConfigFile(path, phrase("problem.unreadable", { code: fileProblem(code ?? "?") })),
+      );
     }
     return {};
   }

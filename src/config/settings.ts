@@ -84,14 +84,15 @@ export const settings = z.object({
       about: "Flags for the simulator, separated by spaces; for tests.",
     }),
   language: z
-    .enum(["auto", "en"])
+    .enum(["auto", "en", "zh"])
     .default("auto")
     .register(settingInfo, {
       variable: "ZCODE_ACP_LANG",
       inFile: true,
-      expects: phrase("expects.oneOf", { list: "auto, en" }),
+      expects: phrase("expects.oneOf", { list: "auto, en, zh" }),
       fallback: "`auto`",
-      about: "The language of sentences that a person reads; English is the only one yet.",
+      about:
+        "The language of what you read: `en`, `zh` for Simplified Chinese, or `auto` for the ZCode app's, else the system's.",
     }),
   record: text()
     .optional()

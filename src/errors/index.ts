@@ -1,10 +1,12 @@
 /**
  * Every error that a person can see: a stable code, a sentence and a hint. The sentences are in `locale/`; the codes
- * are listed in `README.md` here and never change their meaning.
+ * are listed in `README.md` here and never change their meaning. `message` is English, for logs; what a person is told is
+ * said by `inLanguage`.
  */
 
 import {
   type Language,
+  listOf,
   type Params,
   type ParamsOf,
   type Phrase,
@@ -12,7 +14,9 @@ import {
   type SentenceKey,
   said,
   sentence,
+  type Value,
 } from "../locale/index.ts";
+import { NO_FILE } from "../platform/files.ts";
 import { maskSecrets } from "../platform/mask.ts";
 
 /** What kind of answer an error becomes where a protocol has kinds of its own. */
@@ -104,16 +108,17 @@ export class ProductError extends Error {
     );
   }
 
-  /** What happened. */
+  /** What happened, for the log. */
   get sentence(): string {
     return this.inLanguage("en").sentence;
   }
 
-  /** What to do next. */
+  /** What to do next, for the log. */
   get hint(): string {
     return this.inLanguage("en").hint;
   }
 
+  /** Both for a person. */
   inLanguage(language: Language): { sentence: string; hint: string } {
     const { key } = TABLE[this.which];
     return {
@@ -124,12 +129,12 @@ export class ProductError extends Error {
 }
 
 function masked(params: Params): Params {
-  return Object.fromEntries(
-    Object.entries(params).map(([name, value]) => {
-      if (typeof value === "string") return [name, maskSecrets(value)];
-      return [name, typeof value === "object" ? { ...value, params: masked(value.params) } : value];
-    }),
-  );
+  return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, maskedValue(value)]));
+}
+
+function maskedValue(value: Value): Value {
+  if (typeof value === "string") return maskSecrets(value);
+  return typeof value === "object" ? { ...value, params: masked(value.params) } : value;
 }
 
 const FAILURES = {
@@ -157,18 +162,21 @@ const make = <Name extends ErrorName>(which: Name, params: Needs<Name>) => new P
 /** A value from outside as a sentence shows it: short. */
 const short = (value: string) => (value.length <= 120 ? value : `${value.slice(0, 120)}…`);
 
+/** Why a file could not be read, by the code of `readRegular`: the system's stand as they are. */
+export const fileProblem = (code: string): Value => (code === NO_FILE ? phrase("problem.noFile", {}) : code);
+
 const suggestion = (nearest: string | undefined) =>
   nearest === undefined ? "" : phrase("suggestion", { nearest });
 
 /** The errors by name. Secrets in what is given here are masked, prompts and code must not be given at all. */
 export const errors = {
-  backendNotFound: (looked: readonly string[]) => make("backendNotFound", { looked: looked.join(", ") }),
+  backendNotFound: (looked: readonly Value[]) => make("backendNotFound", { looked: listOf(looked) }),
   backendTooOld: (found: string, needed: string) => make("backendTooOld", { found, needed }),
   /** @param reason the system's words, or how it exited and its last lines of stderr. */
-  backendFailed: (entry: string, reason: string) => make("backendFailed", { entry, reason }),
+  backendFailed: (entry: string, reason: Value) => make("backendFailed", { entry, reason }),
   backendDied: (tail: string) => make("backendDied", { tail }),
   backendSilent: (method: string) => make("backendSilent", { method }),
-  backendAnswered: (method: string, reason: string) => make("backendAnswered", { method, reason }),
+  backendAnswered: (method: string, reason: Phrase) => make("backendAnswered", { method, reason }),
   bridgeClosing: () => make("bridgeClosing", {}),
   backendMute: (entry: string) => make("backendMute", { entry }),
   unsupported: (what: string) => make("unsupported", { what }),
@@ -181,9 +189,9 @@ export const errors = {
   badOption: (option: string, value: string) =>
     make("badOption", { option: short(option), value: short(value) }),
   notSignedIn: (message: string) => make("notSignedIn", { message }),
-  nothingSignedIn: (files: readonly string[]) => make("nothingSignedIn", { files: files.join(", ") }),
-  /** @param message the provider's own words. */
-  promptFailed: (kind: FailureKind, message: string) => make(FAILURES[kind], { message }),
+  nothingSignedIn: (files: readonly Value[]) => make("nothingSignedIn", { files: listOf(files) }),
+  /** @param message the provider's own words, or ours where it had none. */
+  promptFailed: (kind: FailureKind, message: string | Phrase) => make(FAILURES[kind], { message }),
   /** @param name a variable, or a key and its file. @param problem such as "`x` is not one of a, b". */
   badConfig: (name: string, problem: Phrase) => make("badConfig", { name, problem }),
   badConfigFile: (path: string, problem: Phrase) => make("badConfigFile", { path, problem }),

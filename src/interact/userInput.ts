@@ -5,7 +5,7 @@
 
 import type { Client } from "../clients/client.ts";
 import { cardFields, cardMeta, textContent } from "../clients/render.ts";
-import { type SentenceKey, t } from "../locale/index.ts";
+import { inOneLine, type SentenceKey, t } from "../locale/index.ts";
 import { isObj, list, type Obj, obj, str, text } from "../platform/json.ts";
 import type { Conversation } from "../session/conversation.ts";
 import { ensureCard } from "../translate/events.ts";
@@ -80,7 +80,7 @@ abstract class UserInput implements Asking {
     const params = {
       mode: "form",
       sessionId: client.idOf(this.conversation.id),
-      message: asker === undefined ? message : `${message} ${asker}`,
+      message: asker === undefined ? message : inOneLine([message, asker], this.deps.language),
       requestedSchema,
     };
     const reply = obj(await client.outlet.request("elicitation/create", params, signal));

@@ -48,7 +48,12 @@ export async function ask(web: Web, question: Question): Promise<Reply> {
     if (error instanceof AskError) throw error;
     if (ending.signal.aborted)
       throw new AskError(phrase("quota.reason.deadline", { seconds: question.deadlineMs / 1000 }));
-    throw new AskError(phrase("quota.reason.connection", { code: codeOf(error) }));
+    const code = codeOf(error);
+    throw new AskError(
+      code === undefined
+        ? phrase("quota.reason.noConnection", {})
+        : phrase("quota.reason.connection", { code }),
+    );
   } finally {
     timer.cancel();
     // A body that is not read to its end would keep its connection.
@@ -100,9 +105,9 @@ async function bounded(response: Response): Promise<string> {
 }
 
 /** The system's code of a failed connection: its message may hold the address. */
-function codeOf(error: unknown): string {
+function codeOf(error: unknown): string | undefined {
   const { code } = (error ?? {}) as { code?: unknown };
-  return typeof code === "string" && /^[A-Za-z_]{1,40}$/.test(code) ? code : "unknown reason";
+  return typeof code === "string" && /^[A-Za-z_]{1,40}$/.test(code) ? code : undefined;
 }
 
 /** A body as JSON. @throws AskError where it is none. */

@@ -3,6 +3,7 @@
  * registry; whoever holds one may ask whether it still is the registered one.
  */
 
+import type { Language } from "../locale/index.ts";
 import type { Timer } from "../platform/clock.ts";
 import type { Obj } from "../platform/json.ts";
 import { newTaskBook } from "../tasks/background.ts";
@@ -98,15 +99,17 @@ export class Conversation {
    * @param cwd its root, without a trailing slash.
    * @param mcpServers in the backend's shape.
    * @param inputPrefix makes the ids of its prompts unique over restarts.
+   * @param language of what we say of its tools.
    */
   constructor(
     readonly id: string,
     readonly cwd: string,
     public mcpServers: readonly Obj[],
     inputPrefix: string,
+    language: Language,
   ) {
     this.aliases.add(id);
-    this.translate = newTranslateState(cwd);
+    this.translate = newTranslateState(cwd, language);
     this.turns = newTurnState(inputPrefix);
   }
 }

@@ -6,6 +6,7 @@
 import type { Backend } from "../backend/backend.ts";
 import { CODE, type RequestOptions, RpcError } from "../backend/rpc.ts";
 import { errors } from "../errors/index.ts";
+import { phrase } from "../locale/index.ts";
 import type { Clock } from "../platform/clock.ts";
 import { isObj, list, num, type Obj, obj, text } from "../platform/json.ts";
 import type { AliasStore } from "../store/aliases.ts";
@@ -209,10 +210,11 @@ export class Residence {
     if (wanted.thought !== undefined) params.thoughtLevel = wanted.thought;
     const snapshot = obj(await this.deps.backend.call("session/create", params, CREATE_OPTIONAL));
     const backendId = text(obj(snapshot.session).sessionId);
-    if (backendId === undefined) throw errors.backendAnswered("session/create", "no session id");
+    if (backendId === undefined)
+      throw errors.backendAnswered("session/create", phrase("reason.noSessionId", {}));
     const owner = this.registry.ofBackend(backendId);
     if (owner !== undefined && owner !== conversation)
-      throw errors.backendAnswered("session/create", "a session that is another conversation's");
+      throw errors.backendAnswered("session/create", phrase("reason.othersSession", {}));
     if (!this.registry.owns(conversation)) {
       conversation.backendId = backendId;
       return snapshot;

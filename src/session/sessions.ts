@@ -366,7 +366,8 @@ export class Sessions {
   }
 
   private register(id: string, cwd: string, mcpServers: readonly Obj[]): Conversation {
-    const conversation = new Conversation(id, cwd, mcpServers, `acp-${this.deps.newId()}`);
+    const { newId, language } = this.deps;
+    const conversation = new Conversation(id, cwd, mcpServers, `acp-${newId()}`, language);
     this.registry.add(conversation);
     return conversation;
   }

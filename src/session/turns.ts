@@ -5,6 +5,7 @@
 import type { Backend } from "../backend/backend.ts";
 import { RpcError } from "../backend/rpc.ts";
 import { errors } from "../errors/index.ts";
+import { phrase } from "../locale/index.ts";
 import type { Clock } from "../platform/clock.ts";
 import { obj } from "../platform/json.ts";
 import { cutOpenCards } from "../translate/events.ts";
@@ -164,7 +165,7 @@ export class TurnRunner {
         this.hooks.sent(conversation, pending.prompt);
       }
       const { accepted } = obj(await answer);
-      if (accepted === false) throw errors.promptFailed("other", "The agent refused the prompt.");
+      if (accepted === false) throw errors.promptFailed("other", phrase("reason.refused", {}));
       if (!pending.taken) {
         pending.taken = true;
         this.hooks.taken(conversation, pending.prompt);

@@ -6,6 +6,8 @@
 
 import { statSync } from "node:fs";
 import { join } from "node:path";
+import { fileProblem } from "../errors/index.ts";
+import { phrase, type Value } from "../locale/index.ts";
 import { readRegular } from "../platform/files.ts";
 import { isObj, list, num, type Obj, obj, str, text } from "../platform/json.ts";
 
@@ -31,7 +33,7 @@ export interface ProviderEntry {
 /** A file that was looked at, and why it gave nothing (undefined: it was read). */
 export interface FileNote {
   readonly path: string;
-  readonly problem: string | undefined;
+  readonly problem: Value | undefined;
 }
 
 export interface Credentials {
@@ -78,14 +80,20 @@ export function readCredentials(zcodeHome: string): Credentials {
     try {
       const value: unknown = JSON.parse(readRegular(path).replace(/^\uFEFF/, ""));
       if (!isObj(value)) {
-        files.push({ path, problem: "is not a JSON object" });
+        files.push({ path, problem: phrase("problem.noObjectFile", {}) });
         return {};
       }
       files.push({ path, problem: undefined });
       return value;
     } catch (error) {
       const code = str(obj(error).code);
-      files.push({ path, problem: code === "ENOENT" ? "not there" : (code ?? "is not JSON") });
+      const problem =
+        code === undefined
+          ? phrase("problem.noJsonFile", {})
+          : code === "ENOENT"
+            ? phrase("problem.notThere", {})
+            : fileProblem(code);
+      files.push({ path, problem });
       return {};
     }
   };

@@ -4,6 +4,7 @@
  * of the two is told by the tool call that an event names, never by the kind of task.
  */
 
+import { isPhrase, said, t, type Value } from "../locale/index.ts";
 import { type Obj, text } from "../platform/json.ts";
 import {
   appendOutput,
@@ -111,7 +112,8 @@ function ownCard(state: TranslateState, id: string, payload: Obj): Card {
   const command = text(payload.command);
   const name = text(payload.toolName) ?? (command === undefined ? "Agent" : "Bash");
   const card = openCard(state, `bg_${id}`, name, command === undefined ? {} : { command }, undefined);
-  card.title = `[background] ${oneLine(text(payload.description) ?? command ?? name)}`;
+  const what = oneLine(text(payload.description) ?? command ?? name);
+  card.title = t("tool.background", { what }, state.language);
   card.kind = "other";
   return card;
 }
@@ -125,11 +127,17 @@ function output(card: Card, payload: Obj): Update[] {
   return appended === "" ? updates : [...updates, appendOutput(card, appended)];
 }
 
+/** An end that is neither success nor failure, in words. */
+function howEnded(status: string): Value {
+  const ended = { key: `task.${status}`, params: {} };
+  return isPhrase(ended) ? ended : status.replaceAll("_", " ");
+}
+
 function end(task: Task, state: TranslateState, status: string, reason: string | undefined): Update[] {
   const { card } = task;
   const completed = status === "completed";
   if (card.command) card.exitCode = completed ? 0 : 1;
-  if (!completed && status !== "failed") card.failure = reason ?? status.replaceAll("_", " ");
+  if (!completed && status !== "failed") card.failure = reason ?? said(howEnded(status), state.language);
   const updates: Update[] = [];
   // What a sub-agent still had open ends with it.
   if (task.toolCallId !== undefined) {

@@ -1,5 +1,6 @@
 /** Tool cards: opened once, filled, closed once. They are changed in place and belong to one conversation. */
 
+import type { Language } from "../locale/index.ts";
 import { bool, type Obj, obj, str } from "../platform/json.ts";
 import { appendedTail, OUTPUT_CHARS } from "./output.ts";
 import { viewTool } from "./tools.ts";
@@ -12,9 +13,11 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] };
  */
 export type Card = Mutable<ToolCard> & { stdout: string; stderr: string; launched: boolean; cut: boolean };
 
-/** Where the cards of a conversation are kept, and what relative paths are relative to. */
+/** Where the cards of a conversation are kept, what relative paths are relative to, and the language of titles. */
 export interface CardHolder {
   readonly cwd: string;
+  /** Of what we say of them. */
+  readonly language: Language;
   readonly cards: Map<string, Card>;
 }
 
@@ -35,7 +38,7 @@ export function openCard(
   input: Obj,
   parentId: string | undefined,
 ): Card {
-  const view = viewTool(name, input, state.cwd);
+  const view = viewTool(name, input, state.cwd, state.language);
   const card: Card = {
     id,
     name,
@@ -54,6 +57,7 @@ export function openCard(
     stderr: "",
     launched: false,
     cut: false,
+    language: state.language,
   };
   state.cards.set(id, card);
   return card;
@@ -62,7 +66,7 @@ export function openCard(
 /** The card with an input that came later than its opening. */
 export function refreshCard(state: CardHolder, card: Card, input: Obj): Update[] {
   if (Object.keys(input).length === 0) return [];
-  Object.assign(card, viewTool(card.name, input, state.cwd), {
+  Object.assign(card, viewTool(card.name, input, state.cwd, state.language), {
     rawInput: input,
     background: bool(input.run_in_background) ?? false,
   });

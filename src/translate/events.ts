@@ -3,6 +3,7 @@
  * is no I/O and no clock. Every field of a payload may be missing or of another type.
  */
 
+import type { Language } from "../locale/index.ts";
 import { list, num, type Obj, obj, str, text } from "../platform/json.ts";
 import {
   appendOutput,
@@ -22,6 +23,7 @@ import { tokens } from "./usage.ts";
 
 export interface TranslateState {
   readonly cwd: string;
+  readonly language: Language;
   /** Open cards and those of the running turn, by tool call id. */
   readonly cards: Map<string, Card>;
   /** Name and input of calls that the model has made and that are not scheduled yet. */
@@ -33,9 +35,10 @@ export interface TranslateState {
   readonly shown: Shown;
 }
 
-export function newTranslateState(cwd: string): TranslateState {
+export function newTranslateState(cwd: string, language: Language): TranslateState {
   return {
     cwd,
+    language,
     cards: new Map(),
     calls: new Map(),
     contextWindow: 0,

@@ -4,12 +4,13 @@
  */
 
 import type { FailureKind } from "../errors/index.ts";
+import { type Phrase, phrase } from "../locale/index.ts";
 import { num, type Obj, obj, text } from "../platform/json.ts";
 
 export interface TurnFailure {
   readonly kind: FailureKind;
-  /** The backend's own words; they may name a provider, never a key. */
-  readonly message: string;
+  /** The backend's own words, which may name a provider, never a key; ours where it has none. */
+  readonly message: string | Phrase;
 }
 
 const QUOTA = new Set(
@@ -69,7 +70,7 @@ export function turnFailure(error: unknown): TurnFailure {
     text(obj(error).underlyingErrorMessage) ??
     text(obj(obj(error).cause).message) ??
     text(error) ??
-    "The turn failed.";
+    phrase("reason.turnFailed", {});
   if (saysBusy(error)) return { kind: "other", message };
   const words = [...wordsOf(obj(error), 0)];
   const has = (set: ReadonlySet<string>) => signs.some((sign) => set.has(sign));

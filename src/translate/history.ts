@@ -3,6 +3,7 @@
  * own (`id`, `callID`) and the snapshots' (`messageId`, `callId`). Plumbing that a person must not see is left out.
  */
 
+import type { Language } from "../locale/index.ts";
 import { isObj, list, num, type Obj, obj, str, text } from "../platform/json.ts";
 import { BROKEN_OFF } from "./cards.ts";
 import {
@@ -28,8 +29,12 @@ const PLUMBING =
  * Updates in order, each to be rendered before the next is taken: a card is one object that changes as it goes.
  * @param messages `{info, parts}` in order; the latest of several with one id counts, at the first one's place.
  */
-export function* replayUpdates(messages: readonly unknown[], cwd: string): Generator<Update> {
-  const state = newTranslateState(cwd);
+export function* replayUpdates(
+  messages: readonly unknown[],
+  cwd: string,
+  language: Language,
+): Generator<Update> {
+  const state = newTranslateState(cwd, language);
   const drawn = new Set<string>();
   const repeats = { agent: new Repeats(), thought: new Repeats() };
   let last: string | undefined;

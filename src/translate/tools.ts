@@ -4,6 +4,7 @@
  */
 
 import { isAbsolute, join, relative } from "node:path";
+import { type Language, t } from "../locale/index.ts";
 import { list, num, type Obj, obj, str, text } from "../platform/json.ts";
 import type { Diff, Location, ToolKind } from "./updates.ts";
 
@@ -16,6 +17,10 @@ export interface ToolView {
   readonly outputStyle: "markdown" | "code";
 }
 
+/** Titles that say of what; without it they are the verb alone. */
+type TitleKey =
+  `tool.${"read" | "list" | "write" | "edit" | "patch" | "find" | "search" | "fetch" | "searchWeb" | "skill"}`;
+
 const TITLE_CHARS = 200;
 /** The protocol's line numbers have 32 bits. */
 const MAX_LINE = 2 ** 32 - 1;
@@ -24,7 +29,7 @@ const MAX_LINE = 2 ** 32 - 1;
  * @param input the call's arguments; any field may be missing or of another type.
  * @param cwd what relative paths are relative to.
  */
-export function viewTool(name: string, input: Obj, cwd: string): ToolView {
+export function viewTool(name: string, input: Obj, cwd: string, language: Language): ToolView {
   const base: ToolView = {
     title: name,
     kind: "other",
@@ -34,6 +39,8 @@ export function viewTool(name: string, input: Obj, cwd: string): ToolView {
     outputStyle: "markdown",
   };
   const path = (value: unknown) => absolute(value, cwd);
+  const titled = (key: TitleKey, what: string) => oneLine(t(key, { what }, language));
+  const placed = (key: TitleKey, file: string | undefined) => titled(key, shownPath(file, cwd));
   switch (name) {
     case "Bash": {
       return {
@@ -48,7 +55,7 @@ export function viewTool(name: string, input: Obj, cwd: string): ToolView {
       const line = num(input.offset);
       return {
         ...base,
-        title: titled("Read", path(input.file_path), cwd),
+        title: placed("tool.read", path(input.file_path)),
         kind: "read",
         locations: place(file, line),
         outputStyle: "code",
@@ -57,7 +64,7 @@ export function viewTool(name: string, input: Obj, cwd: string): ToolView {
     case "LS":
       return {
         ...base,
-        title: titled("List", path(input.path), cwd),
+        title: placed("tool.list", path(input.path)),
         kind: "read",
         locations: place(path(input.path)),
         outputStyle: "code",
@@ -69,7 +76,7 @@ export function viewTool(name: string, input: Obj, cwd: string): ToolView {
         file !== undefined && content !== undefined ? [{ path: file, oldText: null, newText: content }] : [];
       return {
         ...base,
-        title: titled("Write", file, cwd),
+        title: placed("tool.write", file),
         kind: "edit",
         locations: place(file),
         diffs,
@@ -79,7 +86,7 @@ export function viewTool(name: string, input: Obj, cwd: string): ToolView {
       const file = path(input.file_path);
       return {
         ...base,
-        title: titled("Edit", file, cwd),
+        title: placed("tool.edit", file),
         kind: "edit",
         locations: place(file),
         diffs: file === undefined ? [] : editDiff(file, input),
@@ -89,7 +96,7 @@ export function viewTool(name: string, input: Obj, cwd: string): ToolView {
       const file = path(input.file_path);
       return {
         ...base,
-        title: titled("Edit", file, cwd),
+        title: placed("tool.edit", file),
         kind: "edit",
         locations: place(file),
         diffs: file === undefined ? [] : list(input.edits).flatMap((edit) => editDiff(file, obj(edit))),
@@ -98,7 +105,7 @@ export function viewTool(name: string, input: Obj, cwd: string): ToolView {
     case "NotebookEdit":
       return {
         ...base,
-        title: titled("Edit", path(input.notebook_path), cwd),
+        title: placed("tool.edit", path(input.notebook_path)),
         kind: "edit",
         locations: place(path(input.notebook_path)),
       };
@@ -109,10 +116,10 @@ export function viewTool(name: string, input: Obj, cwd: string): ToolView {
         ...base,
         title:
           files.length === 1
-            ? titled("Patch", files[0], cwd)
+            ? placed("tool.patch", files[0])
             : files.length > 1
-              ? `Patch ${files.length} files`
-              : "Patch",
+              ? t("tool.patchSeveral", { count: files.length }, language)
+              : titled("tool.patch", ""),
         kind: "edit",
         locations: files.flatMap((file) => place(file)),
         diffs: patchDiffs(patch, cwd),
@@ -122,41 +129,44 @@ export function viewTool(name: string, input: Obj, cwd: string): ToolView {
     case "Grep":
       return {
         ...base,
-        title: oneLine(`${name === "Glob" ? "Find" : "Search"} ${text(input.pattern) ?? ""}`.trim()),
+        title: titled(name === "Glob" ? "tool.find" : "tool.search", text(input.pattern) ?? ""),
         kind: "search",
         locations: place(path(input.path)),
         outputStyle: "code",
       };
     case "WebFetch":
-      return { ...base, title: oneLine(`Fetch ${text(input.url) ?? ""}`.trim()), kind: "fetch" };
+      return { ...base, title: titled("tool.fetch", text(input.url) ?? ""), kind: "fetch" };
     case "WebSearch":
     case "web_search":
-      return { ...base, title: oneLine(`Search the web: ${text(input.query) ?? ""}`), kind: "fetch" };
+      return { ...base, title: titled("tool.searchWeb", text(input.query) ?? ""), kind: "fetch" };
     case "TodoWrite":
-      return { ...base, title: "Update the to-do list", kind: "think" };
+      return { ...base, title: t("tool.todoWrite", {}, language), kind: "think" };
     case "TodoRead":
-      return { ...base, title: "Read the to-do list", kind: "think" };
+      return { ...base, title: t("tool.todoRead", {}, language), kind: "think" };
     case "Agent":
     case "Task":
       return { ...base, title: oneLine(text(input.description) ?? name), kind: "think" };
     case "Skill":
-      return { ...base, title: oneLine(`Skill ${text(input.skill) ?? text(input.name) ?? ""}`.trim()) };
+      return { ...base, title: titled("tool.skill", text(input.skill) ?? text(input.name) ?? "") };
     case "EnterPlanMode":
-      return { ...base, title: "Plan first", kind: "switch_mode" };
+      return { ...base, title: t("tool.planFirst", {}, language), kind: "switch_mode" };
     case "ExitPlanMode":
-      return { ...base, title: "Plan ready for review", kind: "switch_mode" };
+      return { ...base, title: t("tool.planReady", {}, language), kind: "switch_mode" };
     case "AskUserQuestion":
-      return { ...base, title: oneLine(text(obj(list(input.questions)[0]).question) ?? "Question") };
+      return {
+        ...base,
+        title: oneLine(text(obj(list(input.questions)[0]).question) ?? t("tool.question", {}, language)),
+      };
     case "TaskOutput":
     case "BashOutput":
     case "AgentOutput":
     case "AgentOutputTool":
-      return { ...base, title: "Read a task's output", kind: "read", outputStyle: "code" };
+      return { ...base, title: t("tool.taskOutput", {}, language), kind: "read", outputStyle: "code" };
     case "TaskStop":
     case "KillShell":
-      return { ...base, title: "Stop a task" };
+      return { ...base, title: t("tool.taskStop", {}, language) };
     case "js":
-      return { ...base, title: "Run JavaScript", kind: "execute", outputStyle: "code" };
+      return { ...base, title: t("tool.javascript", {}, language), kind: "execute", outputStyle: "code" };
     default: {
       const mcp = /^mcp__(.+?)__(.+)$/.exec(name);
       return mcp ? { ...base, title: oneLine(`${mcp[1]}: ${mcp[2]}`) } : base;
@@ -227,10 +237,10 @@ function place(path: string | undefined, line?: number): Location[] {
 }
 
 /** Paths inside the root read better without it. */
-function titled(verb: string, path: string | undefined, cwd: string): string {
-  if (path === undefined) return verb;
+function shownPath(path: string | undefined, cwd: string): string {
+  if (path === undefined) return "";
   const inside = relative(cwd, path);
-  return oneLine(`${verb} ${inside === "" || inside.startsWith("..") || isAbsolute(inside) ? path : inside}`);
+  return inside === "" || inside.startsWith("..") || isAbsolute(inside) ? path : inside;
 }
 
 /** Old and new text of each hunk of a `*** Begin Patch` text, so that it can be judged before it is applied. */

@@ -3,6 +3,8 @@
  * `clients/` renders each at most once per style. Nothing here knows ACP's frames or who is connected.
  */
 
+import type { Language } from "../locale/index.ts";
+
 /** ACP's tool kinds; the words are shared with every client. */
 export type ToolKind =
   | "read"
@@ -67,6 +69,8 @@ export interface ToolCard {
   readonly parentId: string | undefined;
   /** Runs on after its turn: it is not closed with it. */
   readonly background: boolean;
+  /** Of what we say of it. */
+  readonly language: Language;
 }
 
 export interface PlanEntry {

@@ -6,6 +6,7 @@
  * backend's prompt lock: a send is only taken while it is free, and it stays held for a moment after a turn's end.
  */
 
+import { phrase } from "../locale/index.ts";
 import { isPassing } from "../translate/failure.ts";
 import {
   BUSY_BUDGET_MS,
@@ -53,7 +54,7 @@ export function reduce(state: TurnState, input: Input): { state: TurnState; effe
 const DONE: TurnEnd = { kind: "completed", resultType: "success", usage: undefined };
 const REFUSED: TurnEnd = {
   kind: "failed",
-  failure: { kind: "other", message: "The agent refused the prompt." },
+  failure: { kind: "other", message: phrase("reason.refused", {}) },
 };
 
 type TurnEnded = Extract<Input, { type: "turnEnded" }>;

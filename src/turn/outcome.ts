@@ -1,5 +1,6 @@
 /** What the end of a turn is to the prompt that asked for it. */
 
+import { phrase } from "../locale/index.ts";
 import type { Outcome, TurnEnd } from "./types.ts";
 
 export const cancelled: Outcome = { kind: "ended", stopReason: "cancelled", usage: undefined };
@@ -15,7 +16,7 @@ export function outcomeOf(end: TurnEnd): Outcome {
     case "error_max_budget":
       return { kind: "ended", stopReason: "max_turn_requests", usage };
     case "error_during_execution":
-      return { kind: "failed", failure: { kind: "other", message: "The turn ended with an error." }, usage };
+      return { kind: "failed", failure: { kind: "other", message: phrase("reason.turnError", {}) }, usage };
     default:
       return { kind: "ended", stopReason: "end_turn", usage };
   }

@@ -44,6 +44,7 @@ function lane(initialized = true) {
     },
     (_, message) => answers.push(JSON.parse(message) as Obj),
     (message) => heard.push(`sdk ${(message as { method?: string }).method}`),
+    "en",
   );
   return { made, heard, answers, open };
 }
@@ -260,7 +261,7 @@ function connection(random: Random) {
   const heard: string[] = [];
   const answers = new Map<unknown, Obj>();
   const conversations = new Map<string, Conversation>();
-  for (const id of ["s", "r"]) conversations.set(id, new Conversation(id, "/w", [], id));
+  for (const id of ["s", "r"]) conversations.set(id, new Conversation(id, "/w", [], id, "en"));
   const pending: (() => void)[] = [];
   let keys = 0;
   const sessions = {

@@ -14,7 +14,7 @@ const choice = (providerId: string, modelId: string, label: string, providerLabe
 });
 
 function conversation(settings: Partial<Settings>): Conversation {
-  const made = new Conversation("s", "/w", [], "p");
+  const made = new Conversation("s", "/w", [], "p", "en");
   made.settings = { ...NO_SETTINGS, ...settings };
   return made;
 }

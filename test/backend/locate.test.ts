@@ -8,6 +8,7 @@ import { accountSnapshot, headersFor } from "../../src/backend/account.ts";
 import { compareVersions } from "../../src/backend/backend.ts";
 import { type LocateInput, locateBackend } from "../../src/backend/locate.ts";
 import { versionReader } from "../../src/backend/version.ts";
+import { said, type Value } from "../../src/locale/index.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { createGuard } from "../../src/platform/process.ts";
 import { readCredentials } from "../../src/store/providers.ts";
@@ -76,14 +77,16 @@ test("B4 the order is ZCODE_BIN, then PATH, then the desktop app", async () => {
   expect((await locateBackend(input(home, { platform: "win32", node: real }))).launch?.entry).toBe(windows);
 });
 
+const words = (looked: readonly Value[]) => looked.map((each) => said(each, "en"));
+
 test("B4 a file on PATH that cannot be run is passed over, and everything looked at is named", async () => {
   const home = tempDir("locate");
   file(join(home, "path", "zcode"), "", 0o644);
   const { launch, looked } = await locateBackend(input(home, { env: { PATH: join(home, "path") } }));
   expect(launch).toBeUndefined();
-  expect(looked).toContain("zcode on PATH");
+  expect(words(looked)).toContain("zcode on PATH");
   const missing = await locateBackend(input(home, { bin: join(home, "none") }));
-  expect(missing.looked).toEqual([`ZCODE_BIN=${join(home, "none")} (no such file)`]);
+  expect(words(missing.looked)).toEqual([`ZCODE_BIN=${join(home, "none")} (no such file)`]);
 });
 
 test("B4 a script needs a Node with node:sqlite: ZCODE_NODE, then PATH, then Zed's own; older ones are named", async () => {
@@ -98,7 +101,7 @@ test("B4 a script needs a Node with node:sqlite: ZCODE_NODE, then PATH, then Zed
   expect(located.launch?.argv.at(-3)).toBe(bin);
   const pinned = await locateBackend(input(home, { ...darwin, node: old }));
   expect(pinned.launch).toBeUndefined();
-  expect(pinned.looked.join()).toContain(`${old} (Node 22.4.9, needs 22.5)`);
+  expect(words(pinned.looked).join()).toContain(`${old} (Node 22.4.9, needs 22.5)`);
   const eyeballs = await locateBackend(input(home, { ...darwin, node: zed, keepHappyEyeballs: true }));
   expect(eyeballs.launch?.argv).toEqual([zed, bin, "app-server", "--stdio"]);
 });

@@ -3,10 +3,7 @@ import { expect, test } from "bun:test";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { readSources } from "../../scripts/architecture.ts";
-import { COMMANDS } from "../../src/cli/commands.ts";
 import { logged } from "../../src/cli/main.ts";
-import { usage } from "../../src/cli/usage.ts";
-import { EN } from "../../src/locale/en.ts";
 import { tempDir } from "../support/temp.ts";
 
 test("D4 D8 a fault of the program is in the log that its hint names, with secrets masked", () => {
@@ -28,16 +25,6 @@ test("D4 D8 a fault of the program is in the log that its hint names, with secre
 test("D4 what is thrown and no error, and a log that cannot be written, break nothing", () => {
   for (const fault of [undefined, null, "words", 7, { a: 1 }])
     expect(logged(fault, { HOME: "/dev/null" }).code).toBe("ZACP-901");
-});
-
-test("D3 every flag of every command is explained from the table", async () => {
-  for (const name of ["stdio", "login", "doctor", "sim"]) {
-    const command = await COMMANDS[name]!.load();
-    for (const [flag, { description }] of Object.entries(command.flags)) {
-      expect([flag, Object.hasOwn(EN, description)]).toEqual([flag, true]);
-      expect(usage(command, "en")).toContain(`--${flag}`);
-    }
-  }
 });
 
 /** The rooms whose words a person reads, and the positions that hold them. */

@@ -27,6 +27,7 @@ const CARD: ToolCard = {
   task: undefined,
   parentId: undefined,
   background: false,
+  language: "en",
 };
 
 const card = (more: Partial<ToolCard> = {}): ToolCard => ({ ...CARD, ...more });
@@ -234,7 +235,7 @@ describe("real streams of events", () => {
 
   test("A6 A9 every rendering is valid; output and exit never share an update; a terminal's data is what was appended", () => {
     eachSeed(800, (random) => {
-      const state = newTranslateState("/w");
+      const state = newTranslateState("/w", "en");
       const data = new Map<string, string>();
       const appended = new Map<string, string>();
       const exits = new Map<string, number>();

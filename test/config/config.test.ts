@@ -1,7 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import { loadConfig } from "../../src/config/index.ts";
 
-const paths = { home: "/home/ada", configFile: "/home/ada/.config/zcode-acp/config.json" };
+const paths = {
+  home: "/home/ada",
+  configFile: "/home/ada/.config/zcode-acp/config.json",
+  zcodeHome: "/home/ada/.zcode",
+};
 const none = (): never => {
   throw Object.assign(new Error("none"), { code: "ENOENT" });
 };

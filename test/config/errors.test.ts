@@ -41,7 +41,7 @@ describe("errors", () => {
       errors.backendDied("last words"),
       errors.backendDied(""),
       errors.backendSilent("session/create"),
-      errors.backendAnswered("session/create", "no id"),
+      errors.backendAnswered("session/create", phrase("reason.noSessionId", {})),
       errors.bridgeClosing(),
       errors.unsupported("session/goal"),
       errors.sessionUnknown("x"),

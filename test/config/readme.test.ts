@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readSources } from "../../scripts/architecture.ts";
+import { COMMANDS } from "../../src/cli/commands.ts";
 import { variableTable } from "../../src/config/rows.ts";
 
 const FILE = join(import.meta.dir, "../../README.md");
@@ -34,4 +35,19 @@ test("D3 every ZCODE_ variable that occurs in src is in README.md", () => {
     }
   }
   expect([...missing]).toEqual([]);
+});
+
+test("D3 every command and every flag of it is in a README", async () => {
+  const readme = readFileSync(FILE, "utf8");
+  for (const [name, entry] of Object.entries(COMMANDS)) {
+    expect(readme).toMatch(new RegExp(`\`${name}\\b`));
+    const command = await entry.load().catch(() => undefined);
+    // Those of the simulator stand in its own.
+    if (!command || name === "sim") continue;
+    for (const [flag, { type }] of Object.entries(command.flags)) {
+      if (type === "positional") continue;
+      expect([name, flag, readme]).toEqual([name, flag, expect.stringMatching(new RegExp(`--${flag}\\b`))]);
+    }
+  }
+  for (const flag of ["--version", "--help"]) expect(readme).toContain(`\`${flag}`);
 });

@@ -3,6 +3,7 @@
 import { expect, test } from "bun:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Language } from "../../src/locale/index.ts";
 import { type CardOptions, card } from "../../src/quota/card.ts";
 import { usageLine } from "../../src/quota/line.ts";
 import type { Report } from "../../src/quota/reader.ts";
@@ -55,16 +56,23 @@ const reportOf = (usage: Usage): Report => ({
   ollama: { at: NOW, answer: { section: usage.ollama } },
 });
 
-const options = (width: number, colour = false): CardOptions => ({ width, colour, now: NOW, language: "en" });
+const options = (width: number, colour = false, language: Language = "en"): CardOptions => ({
+  width,
+  colour,
+  now: NOW,
+  language,
+});
 const none: ReadonlySet<ProviderName> = new Set();
 /** What a terminal shows of a text with colours. */
 const visible = (line: string) => line.replace(/\x1b\[[\d;]*m/g, "");
 
 for (const width of [20, 28, 40, 60, 100]) {
-  for (const colour of [false, true]) {
-    test(`Q4 the card at ${width} columns${colour ? " in colour" : ""}`, () => {
-      const lines = card(PROVIDERS, reportOf(USAGE), none, options(width, colour));
-      const file = join(import.meta.dir, "cards", `${width}${colour ? ".colour" : ""}.txt`);
+  for (const kind of ["", ".colour", ".zh"] as const) {
+    const points = kind === ".zh" ? "Q4 D3" : "Q4";
+    test(`${points} the card at ${width} columns${kind.replace(".", ", ")}`, () => {
+      const language = kind === ".zh" ? "zh" : "en";
+      const lines = card(PROVIDERS, reportOf(USAGE), none, options(width, kind === ".colour", language));
+      const file = join(import.meta.dir, "cards", `${width}${kind}.txt`);
       const text = `${lines.join("\n").replaceAll("\x1b", "␛")}\n`;
       if (process.env.UPDATE_CARDS === "1") {
         mkdirSync(join(import.meta.dir, "cards"), { recursive: true });
@@ -133,11 +141,24 @@ test("Q4 no line is wider than the terminal, whatever is named how, and none hol
   eachSeed(300, (random) => {
     const width = random.int(20, 130);
     const colour = random.chance(0.5);
-    for (const line of card(PROVIDERS, reportOf(someUsage(random)), none, options(width, colour))) {
+    const language = random.pick(["en", "zh"] as const);
+    for (const line of card(PROVIDERS, reportOf(someUsage(random)), none, options(width, colour, language))) {
       expect(widthOf(visible(line))).toBeLessThanOrEqual(width);
       expect(visible(line)).not.toMatch(/[\0-\x1f\x7f]/);
     }
   });
+});
+
+test("Q4 D3 in Chinese the bars stand below each other, though each character takes two columns", () => {
+  for (const width of [40, 64, 100]) {
+    const lines = card(PROVIDERS, reportOf(USAGE), none, options(width, false, "zh"));
+    const starts = lines.flatMap((line) => {
+      const at = line.search(/[█░]/);
+      return at < 0 ? [] : [widthOf(line.slice(0, at))];
+    });
+    expect(starts.length).toBe(7);
+    expect(new Set(starts).size).toBe(1);
+  }
 });
 
 test("Q5 the line names the windows of the first provider that has numbers", () => {
@@ -162,6 +183,12 @@ test("Q4 times, rests and texts as they are read", () => {
     "1h 0m",
     "1d 2h",
     "now",
+  ]);
+  expect([0, 61_000, HOUR, 26 * HOUR].map((ms) => rest(ms, "zh"))).toEqual([
+    "现在重置",
+    "2 分钟",
+    "1 小时 0 分钟",
+    "1 天 2 小时",
   ]);
   expect(clockTime(NOW, NOW)).toBe("11:55");
   expect(clockTime(NOW + 24 * HOUR, NOW)).toBe("2026-12-01 11:55");

@@ -266,7 +266,7 @@ test("B5 a load that brings the session back shows the history once, to the clie
 test("B5 B8 a turn that was given up in silence stays so: what it stored afterwards is not shown", async () => {
   const { missedUpdates } = await import("../../src/translate/missed.ts");
   const { newTranslateState } = await import("../../src/translate/events.ts");
-  const state = newTranslateState("/one");
+  const state = newTranslateState("/one", "en");
   state.shown.turnStarted("u1", false);
   state.shown.said("m1", "agent", 3);
   state.shown.reset("m1");

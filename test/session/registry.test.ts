@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { Conversation } from "../../src/session/conversation.ts";
 import { Registry } from "../../src/session/registry.ts";
 
-const make = (id: string) => new Conversation(id, "/w", [], "acp");
+const make = (id: string) => new Conversation(id, "/w", [], "acp", "en");
 
 test("M1 a record is owned from its entry to its end, or until another one has its id", () => {
   const registry = new Registry();

@@ -27,7 +27,7 @@ function setup() {
   const clock = systemClock();
   const index = new TasksIndex(tempDir("titles"), { write: () => {}, once: () => {} }, clock);
   const titles = new Titles({ index, clock }, (_, title) => said.push(title));
-  const conversation = new Conversation("c", "/project", [], "acp-x");
+  const conversation = new Conversation("c", "/project", [], "acp-x", "en");
   conversation.backendId = "s";
   return { said, titles, conversation };
 }

@@ -2,9 +2,10 @@
 import { expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { FLAGS } from "../../src/cli/sim.ts";
-import { WORDS, wordsHelp, wordsTable } from "../../src/sim/words/list.ts";
+import { aboutWord, FLAGS, words } from "../../src/cli/sim.ts";
+import { WORDS, wordsTable } from "../../src/sim/words/list.ts";
 
+const LANGUAGES = ["en", "zh"] as const;
 const FILE = join(import.meta.dir, "../../src/sim/README.md");
 const BLOCK = /(<!-- words: [^>]*-->\n)[\s\S]*?(<!-- \/words -->)/;
 
@@ -15,13 +16,17 @@ test("the words are those of the list, in the README as in --help", () => {
   const readme = readFileSync(FILE, "utf8");
   const wanted = readme.replace(
     BLOCK,
-    (_, start: string, end: string) => `${start}\n${wordsTable()}\n\n${end}`,
+    (_, start: string, end: string) => `${start}\n${wordsTable((word) => aboutWord(word, "en"))}\n\n${end}`,
   );
   if (process.env.UPDATE_README === "1") writeFileSync(FILE, wanted);
   expect(squeeze(readFileSync(FILE, "utf8"))).toBe(squeeze(wanted));
-  for (const { usage, help } of WORDS) {
+  for (const { word, usage } of WORDS) {
     expect(wanted).toContain(`\`${usage}\``);
-    expect(wordsHelp()).toContain(help);
+    for (const language of LANGUAGES) {
+      const about = aboutWord(word, language);
+      expect([word, about.length > 3]).toEqual([word, true]);
+      expect(words(language)).toContain(about);
+    }
   }
 });
 

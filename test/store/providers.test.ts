@@ -1,8 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { said } from "../../src/locale/index.ts";
 import {
   credentialsStamp,
+  type FileNote,
   type ProviderEntry,
   readCredentials,
   selectedProvider,
@@ -200,12 +202,13 @@ describe("plans", () => {
 });
 
 describe("files that are not what they should be", () => {
+  const problem = (file: FileNote) => file.problem && said(file.problem, "en");
   const FILES = ["config.json", "provider_config.json", "coding-plan-cache.json", "setting.json"];
 
   test("A1 with no files at all there is nothing, and each says so", () => {
     const credentials = readCredentials(join(tempDir("providers"), "nowhere"));
     expect(credentials).toMatchObject({ providers: [], personal: [], cachedPlans: [], selectedPlans: [] });
-    expect(credentials.files.map((file) => file.problem)).toEqual(FILES.map(() => "not there"));
+    expect(credentials.files.map(problem)).toEqual(FILES.map(() => "not there"));
   });
 
   test("B17 a byte order mark is read over", () => {
@@ -224,7 +227,7 @@ describe("files that are not what they should be", () => {
         "coding-plan-cache.json": "null",
       }),
     );
-    expect(broken.files.slice(0, 3).map((file) => file.problem)).toEqual([
+    expect(broken.files.slice(0, 3).map(problem)).toEqual([
       "is not JSON",
       "is not a JSON object",
       "is not a JSON object",

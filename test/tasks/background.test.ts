@@ -15,7 +15,7 @@ import { newTranslateState, translateEvent } from "../../src/translate/events.ts
 import type { Update } from "../../src/translate/updates.ts";
 
 function conversation() {
-  const state = newTranslateState("/work");
+  const state = newTranslateState("/work", "en");
   const book = newTaskBook();
   return {
     book,

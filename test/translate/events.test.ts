@@ -25,7 +25,7 @@ interface Scene {
 }
 
 function scene(): Scene {
-  const state = newTranslateState(CWD);
+  const state = newTranslateState(CWD, "en");
   const watcher = new Watcher();
   const self: Scene = {
     state,
@@ -810,7 +810,7 @@ describe("usage, mode and title", () => {
 
   test("P8 numbers that are no counts are never shown", () => {
     for (const wrong of [-1, 0, Number.NaN, Number.POSITIVE_INFINITY, 1e308, -1e308, 0.4]) {
-      const state = newTranslateState(CWD);
+      const state = newTranslateState(CWD, "en");
       const watcher = new Watcher();
       watcher.take(contextUsage(state, wrong, 100));
       watcher.take(contextUsage(state, 10, wrong));

@@ -11,7 +11,7 @@ const CWD = "/home/ana/shop";
 function replay(messages: readonly unknown[]): { updates: Update[]; watcher: Watcher } {
   const updates: Update[] = [];
   const watcher = new Watcher();
-  for (const update of replayUpdates(messages, CWD)) {
+  for (const update of replayUpdates(messages, CWD, "en")) {
     watcher.take([update]);
     updates.push(structuredClone(update));
   }

@@ -124,10 +124,10 @@ test("B5 P6 P7 whatever the events had told when the session went, its history a
   eachSeed(400, (random) => {
     const { steps, history } = conversation(random);
     const whole = new Screen();
-    play(newTranslateState(CWD), steps, whole.see);
+    play(newTranslateState(CWD, "en"), steps, whole.see);
 
     const screen = new Screen();
-    const state = newTranslateState(CWD);
+    const state = newTranslateState(CWD, "en");
     let told = 0;
     // It goes several times, also without having said anything in between.
     for (let time = 0; time < random.int(1, 3); time++) {
@@ -160,10 +160,10 @@ test("B5 P6 P7 with the whole history stored nothing is missing after it, wherev
   eachSeed(400, (random) => {
     const { steps, history } = conversation(random);
     const whole = new Screen();
-    play(newTranslateState(CWD), steps, whole.see);
+    play(newTranslateState(CWD, "en"), steps, whole.see);
     for (let cut = 0; cut <= steps.length; cut += random.int(1, 3)) {
       const screen = new Screen();
-      const state = newTranslateState(CWD);
+      const state = newTranslateState(CWD, "en");
       play(state, steps.slice(0, cut), screen.see);
       for (const update of cutOpenCards(state)) screen.see(update);
       for (const update of missedUpdates(state, history)) screen.see(update);
@@ -184,7 +184,7 @@ test("B5 P6 P7 with the whole history stored nothing is missing after it, wherev
 
 test("B8 B5 what a silent turn has said and was not heard is told from what was, also where it is long or was cut in a character", () => {
   const rest = (pieces: readonly string[], whole: string) => {
-    const state = newTranslateState(CWD);
+    const state = newTranslateState(CWD, "en");
     state.shown.turnStarted("u1", false);
     for (const delta of pieces)
       translateEvent(state, "model.streaming", { kind: "text_delta", assistantMessageId: "m1", delta });
@@ -206,7 +206,7 @@ test("B8 B5 what a silent turn has said and was not heard is told from what was,
 test("B5 B15 histories of any shape are caught up on without an error", () => {
   eachSeed(300, (random) => {
     const { steps, history } = conversation(random);
-    const state = newTranslateState(CWD);
+    const state = newTranslateState(CWD, "en");
     play(state, steps.slice(0, random.int(0, steps.length)), () => {});
     cutOpenCards(state);
     const broken = history.flatMap((message): unknown[] => {

@@ -22,7 +22,7 @@ test("R40 R41 a replay, and a title of first words, show what was typed", () => 
   expect(userText([{ type: "text", text: `${stored}\n\n${reminder}` }])).toBe("/tdd fix the login");
   expect(userText([{ type: "text", text: plainWords("/Users/me is there") }])).toBe("/Users/me is there");
   const message = { info: { messageId: "m1", role: "user" }, parts: [{ type: "text", text: stored }] };
-  expect([...replayUpdates([message], "/one")]).toEqual([
+  expect([...replayUpdates([message], "/one", "en")]).toEqual([
     { kind: "text", role: "user", messageId: "m1", text: "/tdd fix the login" },
   ]);
   const joined = stored.replace(/\s+/g, " ");
