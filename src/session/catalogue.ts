@@ -28,12 +28,12 @@ interface Known {
 }
 
 /** Names of the agent's own command line: as a prompt's first word they mean nothing, or what a method is for. */
-const RESERVED = new Set(
-  (
-    "help compact init expert effort variant dwf fork locale language mcp plugins plugin mode model new clear resume " +
-    "continue rewind skill goal target workflow plan compress exit quit"
-  ).split(" "),
-);
+const RESERVED = new Set([
+  ..."help compact init expert effort variant dwf fork locale language mcp plugins plugin mode model new".split(
+    " ",
+  ),
+  ..."clear resume continue rewind skill goal target workflow plan compress exit quit".split(" "),
+]);
 
 const NAME = /^[^\s/\\\p{Cc}]{1,100}$/u;
 

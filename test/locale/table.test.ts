@@ -94,8 +94,12 @@ test("D3 every flag of every command is explained from the table, in each langua
   }
 });
 
-/** What is in no table: the simulated app-server is another program, and the README's rows are English. */
-const APART = /^(?:sim\/|locale\/|config\/(?:settings|variables|rows)\.ts$)/;
+/**
+ * What is in no table: the simulated app-server is another program, the README's rows are English, and so is what is said
+ * to the model or to a shell.
+ */
+const APART =
+  /^(?:sim\/|locale\/|config\/(?:settings|variables|rows)\.ts$|translate\/wording\.ts$|platform\/windowTitle\.ts$)/;
 /** Calls whose words are for whoever looks after the program, or for another program. */
 const LOGS =
   /(?:\blog\.(?:write|once)|\bonce|\breply\.error|\bwithDeadline|new (?:Error|SyntaxError|TypeError)|\bsuper|\brun|\bquery|\bprepare|\bonBadLine|\bRpcError|\bonFrame)\(/;
