@@ -218,6 +218,10 @@ function agentApp(surface: Surface, started: (session: string) => void): AgentAp
       cancellable((params) => surface.close(obj(params))),
     )
     .onRequest(
+      "session/delete",
+      cancellable((params) => surface.delete(obj(params))),
+    )
+    .onRequest(
       "session/set_mode",
       cancellable((params) => surface.setMode(obj(params))),
     )
@@ -270,7 +274,7 @@ class Surface {
         loadSession: true,
         promptCapabilities: { image: true, embeddedContext: true },
         mcpCapabilities: { http: true, sse: true },
-        sessionCapabilities: { list: {}, resume: {}, close: {} },
+        sessionCapabilities: { list: {}, resume: {}, close: {}, delete: {} },
         auth: {},
       },
       authMethods: this.authMethods(),
@@ -325,8 +329,9 @@ class Surface {
     const cwd = str(params.cwd);
     const root = cwd === undefined ? undefined : rootPath(cwd);
     if (cwd !== undefined && root === undefined) throw errors.badPath(cwd);
-    const sessions = await this.deps.sessions.stored.list(root);
+    const { sessions, nextCursor } = await this.deps.sessions.stored.page(root, str(params.cursor));
     return {
+      ...(nextCursor === undefined ? {} : { nextCursor }),
       sessions: sessions.map(({ sessionId, cwd, title, updatedAt }) => ({
         // A client that has it open already is given the id that it knows.
         sessionId: this.client.knownId(this.deps.sessions.registry.ofBackend(sessionId)?.id) ?? sessionId,
@@ -346,6 +351,14 @@ class Surface {
       await this.deps.sessions.close(conversation);
       for (const client of this.deps.clients.all) client.forget(conversation.id);
     }
+    return {};
+  }
+
+  async delete(params: Obj) {
+    const id = str(params.sessionId) ?? "";
+    if (id === "") throw errors.sessionUnknown(id);
+    const conversation = await this.deps.sessions.delete(id);
+    if (conversation) for (const client of this.deps.clients.all) client.forget(conversation.id);
     return {};
   }
 

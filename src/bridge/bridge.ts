@@ -25,6 +25,7 @@ import type { Conversation } from "../session/conversation.ts";
 import { Sessions } from "../session/sessions.ts";
 import { AliasStore } from "../store/aliases.ts";
 import { credentialsStamp, readCredentials } from "../store/providers.ts";
+import { Remembered } from "../store/remembered.ts";
 import { TasksIndex } from "../store/tasksIndex.ts";
 import { CLIENT_NAME_CHARS } from "./limits.ts";
 import type { Transport } from "./transport.ts";
@@ -120,6 +121,7 @@ export function createBridge(deps: BridgeDeps): Bridge {
     backend,
     aliases: new AliasStore(deps.paths.zcodeHome, log, clock),
     index: new TasksIndex(deps.paths.zcodeHome, log, clock),
+    remembered: new Remembered(deps.paths.stateDir, log, clock),
     rules: deps.rules,
     clock,
     log,

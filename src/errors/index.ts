@@ -54,6 +54,8 @@ export const TABLE = {
   badOption: entry("ZACP-204", "error.badOption", "params"),
   sessionBusy: entry("ZACP-205", "error.sessionBusy", "busy"),
   sessionSetAside: entry("ZACP-207", "error.sessionSetAside", "busy"),
+  badCursor: entry("ZACP-208", "error.badCursor", "params"),
+  notDeleted: entry("ZACP-209", "error.notDeleted"),
   taskUnknown: entry("ZACP-206", "error.taskUnknown", "params"),
   notSignedIn: entry("ZACP-301", "error.notSignedIn", "auth"),
   nothingSignedIn: entry("ZACP-302", "error.nothingSignedIn", "auth"),
@@ -184,6 +186,8 @@ export const errors = {
   sessionBusy: () => make("sessionBusy", {}),
   sessionSetAside: (id: string) => make("sessionSetAside", { id }),
   taskUnknown: (id: string) => make("taskUnknown", { id }),
+  badCursor: (cursor: string) => make("badCursor", { cursor: short(cursor) }),
+  notDeleted: (path: string) => make("notDeleted", { path }),
   queueFull: () => make("queueFull", {}),
   badPath: (path: string) => make("badPath", { path: short(path) }),
   badOption: (option: string, value: string) =>

@@ -6,12 +6,13 @@
 import type { Language } from "../locale/index.ts";
 import type { Timer } from "../platform/clock.ts";
 import type { Obj } from "../platform/json.ts";
+import type { Choice } from "../store/remembered.ts";
 import { newTaskBook } from "../tasks/background.ts";
 import { newTranslateState, type TranslateState } from "../translate/events.ts";
 import { Repeats } from "../translate/repeat.ts";
 import { newTurnState, type Outcome, type TimerName, type TurnState } from "../turn/machine.ts";
 import { EventOrder } from "./order.ts";
-import { type ModelRef, NO_SETTINGS, type Settings } from "./settings.ts";
+import { NO_SETTINGS, type Settings } from "./settings.ts";
 
 /** What `session/send` carries besides the session. */
 export interface PromptContent {
@@ -28,11 +29,7 @@ export interface PendingPrompt {
 }
 
 /** Settings that a person chose. */
-export interface Wish {
-  readonly mode?: string;
-  readonly model?: ModelRef;
-  readonly thought?: string;
-}
+export type Wish = Choice;
 
 export class Conversation {
   // What each event touches stands together: with many conversations at once most of it is in no cache any more.
@@ -63,6 +60,9 @@ export class Conversation {
   settings: Settings = NO_SETTINGS;
   /** Chosen before first use, to ride in `session/create`, or while the backend could not take it. */
   wanted: Wish = {};
+  /** What a person chose since the backend stores nothing of it: written down, where a restart would lose it. */
+  chosen: Wish = {};
+  choiceNoted = false;
   title = "";
   /** A person chose the title. */
   titlePinned = false;

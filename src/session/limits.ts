@@ -1,7 +1,13 @@
 /** Durations and bounds of this room. */
 
-/** The page that `session/list` asks the backend for; its own default is 50. */
-export const LIST_LIMIT = 1_000;
+/** So many sessions the backend is asked for; its own default is 50. */
+export const LIST_LIMIT = 10_000;
+/** So many a client is listed at once. */
+export const PAGE = 200;
+/** How long the next page of a list may be asked for without its order changing; milliseconds of real time. */
+export const WALK_AGE_MS = 600_000;
+/** Lists that are read page by page at one time. */
+export const MAX_WALKS = 8;
 /** The backend writes a to-do list up to this long after the tool result that changed it; milliseconds. */
 export const TODO_REREAD_MS = 650;
 /** A conversation in whose prompt or resume the backend died this often in a row is set aside. */

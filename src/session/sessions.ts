@@ -6,27 +6,31 @@
 import type { Backend } from "../backend/backend.ts";
 import { RpcError } from "../backend/rpc.ts";
 import { errors } from "../errors/index.ts";
-import { type Language, type SentenceKey, sentence, t } from "../locale/index.ts";
+import { type Language, t } from "../locale/index.ts";
 import type { Clock, Timer } from "../platform/clock.ts";
 import { list, type Obj, obj, text } from "../platform/json.ts";
 import { errorName, type Log } from "../platform/log.ts";
 import type { AliasStore } from "../store/aliases.ts";
 import type { Offer } from "../store/catalogue.ts";
+import type { Remembered } from "../store/remembered.ts";
 import type { TasksIndex } from "../store/tasksIndex.ts";
 import { cancelTask, endTasks, keepTask, knowsTask, openTasks } from "../tasks/background.ts";
-import { cutOpenCards, planUpdate, setWindow } from "../translate/events.ts";
+import { cutOpenCards, setWindow } from "../translate/events.ts";
 import { lastMessageId, missedUpdates } from "../translate/missed.ts";
 import type { Update } from "../translate/updates.ts";
 import { isRunning, type Notice, type Outcome } from "../turn/machine.ts";
 import { Catalogue } from "./catalogue.ts";
+import { Choices } from "./choices.ts";
 import { Conversation, type PromptContent, type Wish } from "./conversation.ts";
 import { Intake } from "./intake.ts";
-import { RECORD_CANCELLED_MS, RECORD_MS, SET_ASIDE_DEATHS, TODO_REREAD_MS } from "./limits.ts";
+import { RECORD_CANCELLED_MS, RECORD_MS, SET_ASIDE_DEATHS } from "./limits.ts";
 import { SessionList } from "./list.ts";
+import { noticeWords } from "./notices.ts";
 import { Registry } from "./registry.ts";
-import { Residence, todosOf, wishedSettings } from "./residence.ts";
+import { Residence, wishedSettings } from "./residence.ts";
 import { chosenModel, foldSettings, type Settings, sameSettings } from "./settings.ts";
 import { Titles } from "./titles.ts";
+import { Todos } from "./todos.ts";
 import { TurnRunner } from "./turns.ts";
 import { SilenceWatch } from "./watch.ts";
 
@@ -49,6 +53,7 @@ export interface SessionDeps {
   readonly backend: Backend;
   readonly aliases: AliasStore;
   readonly index: TasksIndex;
+  readonly remembered: Remembered;
   /** The scaled clock of the rules. */
   readonly rules: Clock;
   readonly clock: Clock;
@@ -72,12 +77,15 @@ export class Sessions {
   private readonly turns: TurnRunner;
   private readonly watch: SilenceWatch;
   private readonly titles: Titles;
+  private readonly choices: Choices;
+  private readonly todos: Todos;
   /** What the backend says of its own accord. */
   readonly intake: Intake;
   private closing: Promise<void> | undefined;
 
   constructor(private readonly deps: SessionDeps) {
-    this.stored = new SessionList(deps.backend);
+    this.stored = new SessionList(deps);
+    this.choices = new Choices(deps.remembered);
     this.catalogue = new Catalogue(deps, (cwd) => deps.sink.offers(cwd));
     this.titles = new Titles(deps, (conversation, title) => {
       if (this.registry.owns(conversation))
@@ -98,11 +106,16 @@ export class Sessions {
         // Whatever ran there and asked is over.
         this.turns.dispatch(conversation, { type: "gone" });
         deps.sink.dropQuestions(conversation);
+        // What an earlier bridge could not have made counts as chosen, until the next prompt makes it.
+        this.fold(conversation, wishedSettings(conversation.wanted));
         this.titles.stored(conversation, obj(snapshot.session));
         const { backendId } = conversation;
         if (backendId !== undefined) void this.titles.resumed(conversation, backendId);
       },
     });
+    this.todos = new Todos(deps, this.residence, (conversation, update) =>
+      this.deliver(conversation, update),
+    );
     this.turns = new TurnRunner(deps, this.registry, this.residence, {
       update: (conversation, update) => this.deliver(conversation, update),
       running: (conversation, running) => {
@@ -114,7 +127,10 @@ export class Sessions {
         conversation.translate.shown.prompted(prompt.content);
         this.titles.sent(conversation, prompt);
       },
-      taken: (conversation, prompt) => this.titles.taken(conversation, prompt),
+      taken: (conversation, prompt) => {
+        this.titles.taken(conversation, prompt);
+        this.choices.stored(conversation);
+      },
       idle: (conversation) => this.idle(conversation),
       mayRestart: () => this.mayRestart(),
       notice: (conversation, notice) => this.notice(conversation, notice),
@@ -156,6 +172,7 @@ export class Sessions {
       live.deaths = 0;
       if (!live.aliases.has(id)) this.registry.alias(live, id);
       if (mcpServers.length > 0) live.mcpServers = mcpServers;
+      this.used(live);
       return live;
     }
     const alias = this.deps.aliases.get(id);
@@ -169,9 +186,12 @@ export class Sessions {
     if (alias === undefined) {
       this.registry.bind(conversation, id);
       conversation.prompted = true;
-    } else if (alias.backendId !== undefined) {
-      this.registry.bind(conversation, alias.backendId);
+    } else {
+      if (alias.backendId !== undefined) this.registry.bind(conversation, alias.backendId);
+      const choice = this.choices.restore(conversation);
+      if (choice) this.fold(conversation, wishedSettings(choice));
     }
+    this.used(conversation);
     return conversation;
   }
 
@@ -231,6 +251,7 @@ export class Sessions {
     conversation.wanted = { ...conversation.wanted, ...wish };
     if (unused) this.fold(conversation, wishedSettings(wish));
     else await this.residence.applyWanted(conversation);
+    this.choices.made(conversation, wish);
   }
 
   /**
@@ -292,11 +313,36 @@ export class Sessions {
     }
   }
 
+  /** Closes a conversation and leaves it out of every later list, until it is used again; what is stored stays. */
+  async delete(id: string): Promise<Conversation | undefined> {
+    const conversation = this.registry.find(id);
+    const alias = conversation ? undefined : this.deps.aliases.get(id);
+    if (conversation) {
+      this.turns.retire(conversation);
+      this.registry.remove(conversation);
+      if (conversation.residentIn === this.deps.backend.generation)
+        this.deps.backend.tell("session/close", { sessionId: conversation.backendId });
+    }
+    // A placeholder that was never used is in no list.
+    const backendId = conversation ? conversation.backendId : alias ? alias.backendId : id;
+    const { remembered } = this.deps;
+    remembered.choose(conversation?.id ?? id, undefined);
+    if (backendId !== undefined && !(await remembered.hide(backendId)))
+      throw errors.notDeleted(remembered.path);
+    return conversation;
+  }
+
+  /** A conversation that was deleted is listed again once somebody uses it. */
+  private used({ backendId }: Conversation): void {
+    if (backendId !== undefined) this.deps.remembered.show(backendId);
+  }
+
   /** Settles every prompt as cancelled and forgets every conversation; memoised. */
   closeAll(): Promise<void> {
     this.closing ??= (async () => {
       for (const conversation of this.registry.clear()) this.turns.retire(conversation);
-      await Promise.all([this.deps.aliases.flushed(), this.deps.index.flushed()]);
+      const { aliases, index, remembered } = this.deps;
+      await Promise.all([aliases.flushed(), index.flushed(), remembered.flushed()]);
     })();
     return this.closing;
   }
@@ -341,6 +387,8 @@ export class Sessions {
   }
 
   private idle(conversation: Conversation): void {
+    // Another process may have deleted it meanwhile.
+    this.used(conversation);
     const { compactAt } = this.deps;
     if (!conversation.grown) return;
     conversation.grown = false;
@@ -415,23 +463,12 @@ export class Sessions {
     }
     this.deps.sink.update(conversation, update, except);
     if (update.kind === "tool" && update.change === "closed" && update.card.name === "TodoWrite")
-      this.rereadTodos(conversation);
+      this.todos.rereadSoon(conversation);
   }
 
   /** A line of ours in the conversation: a message of its own, never stored and never replayed. */
   private notice(conversation: Conversation, notice: Notice): void {
-    const { language } = this.deps;
-    const words =
-      notice.kind === "retry"
-        ? sentence(
-            `notice.retry.${notice.failure.kind}` as SentenceKey,
-            { seconds: notice.ms / 1000, attempt: notice.attempt, attempts: notice.attempts },
-            language,
-          )
-        : notice.kind === "waiting"
-          ? t(`notice.waiting.${notice.behind}`, {}, language)
-          : t(`notice.${notice.kind}`, {}, language);
-    this.say(conversation, words);
+    this.say(conversation, noticeWords(notice, this.deps.language));
   }
 
   /** One line to the person, beside what the model says. */
@@ -443,27 +480,6 @@ export class Sessions {
       // Some clients join all chunks of a reply, so the line brings its own room.
       text: `\n\n${words}\n\n`,
     });
-  }
-
-  /**
-   * The list is written a moment after the tool's result: it is read once more, and told where it differs. A further
-   * result puts that off, since what is read before its list is written is the list before it.
-   */
-  private rereadTodos(conversation: Conversation): void {
-    conversation.rereading?.cancel();
-    const rereading = this.deps.rules.after(TODO_REREAD_MS, () => {
-      const { backendId } = conversation;
-      if (backendId === undefined || !this.residence.holds(conversation)) return;
-      this.deps.backend
-        .call("session/read", { sessionId: backendId, messageLimit: 0 }, ["messageLimit"])
-        .then((answer) => {
-          const todos = todosOf(obj(answer));
-          if (todos.length === 0 || conversation.rereading !== rereading) return;
-          for (const change of planUpdate(conversation.translate, todos)) this.deliver(conversation, change);
-        })
-        .catch((error) => this.logFailure("session/read", error));
-    });
-    conversation.rereading = rereading;
   }
 
   private logFailure(method: string, error: unknown): void {

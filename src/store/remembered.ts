@@ -79,7 +79,8 @@ export class Remembered {
   /** Resolves when every later list, also another process's, leaves the session out. @returns whether it was written. */
   async hide(backendId: string): Promise<boolean> {
     await this.put("hidden", backendId, {});
-    return !this.unwritten.hidden.has(backendId);
+    // What could not be written is not promised.
+    return !this.unwritten.hidden.delete(backendId);
   }
 
   /** It was used again, and is listed again. */

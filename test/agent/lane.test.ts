@@ -288,9 +288,9 @@ function connection(random: Random) {
       if (random.chance(0.5)) await turn(random.int(0, 3));
     },
     stored: {
-      async list() {
+      async page() {
         heard.push("list");
-        return [];
+        return { sessions: [], nextCursor: undefined };
       },
     },
   };

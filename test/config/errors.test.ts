@@ -80,6 +80,8 @@ describe("errors", () => {
       errors.notWritable("/x"),
       errors.backendMute("/bin/zcode"),
       errors.taskUnknown("exec_1"),
+      errors.badCursor("x"),
+      errors.notDeleted("/one/sessions.json"),
       errors.sessionSetAside("s"),
       errors.loginFailed("ENOENT"),
       errors.flagsTogether("zcode-acp quota", "--line, --json"),
