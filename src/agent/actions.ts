@@ -7,7 +7,7 @@ import type { Backend } from "../backend/backend.ts";
 import { CODE, RpcError } from "../backend/rpc.ts";
 import { errors } from "../errors/index.ts";
 import { phrase } from "../locale/index.ts";
-import { isObj, list, type Obj, obj, str, text } from "../platform/json.ts";
+import { list, type Obj, obj, str, text } from "../platform/json.ts";
 import type { Conversation } from "../session/conversation.ts";
 import type { Sessions } from "../session/sessions.ts";
 
@@ -69,11 +69,13 @@ export class Actions {
   async mcp(conversation: Conversation): Promise<Obj> {
     const { cwd } = conversation;
     const workspace = { workspacePath: cwd, workspaceKey: cwd };
-    const answer = await this.deps.backend
-      .call("mcp/list", { workspace, mode: "status" }, ["mode"])
-      .catch((error) => Promise.reject(lacking("mcp/list", error)));
-    const { statuses } = obj(answer);
-    return isObj(statuses) ? statuses : {};
+    const { mcpServers } = conversation;
+    // The person's own servers, and those that the editor has named: asked for together, the latter replace the former.
+    const asked = [{ workspace }, ...(mcpServers.length > 0 ? [{ workspace, mcpServers }] : [])];
+    const answers = await Promise.all(
+      asked.map((params) => this.deps.backend.call("mcp/list", { ...params, mode: "status" }, ["mode"])),
+    ).catch((error) => Promise.reject(lacking("mcp/list", error)));
+    return Object.fromEntries(answers.flatMap((answer) => Object.entries(obj(obj(answer).statuses))));
   }
 
   private async call(conversation: Conversation, method: string, params: Obj): Promise<Obj> {

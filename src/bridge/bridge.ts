@@ -48,6 +48,8 @@ export interface BridgeDeps {
   readonly recorder?: Recorder | undefined;
   /** New ids for placeholders and commands; random where none is given. */
   readonly newId?: () => string;
+  /** Milliseconds that a question waits for a person, where the bridge serves without an editor; else without end. */
+  readonly questionTtl?: number | undefined;
   /** Names the window of a terminal client that leaves this to its agent. */
   readonly windowTitle?: (title: string) => void;
   /** Starts an app-server; `groupSpawner` for a real one. */
@@ -152,6 +154,7 @@ export function createBridge(deps: BridgeDeps): Bridge {
     log,
     language,
     generation: () => backend.generation,
+    limit: deps.questionTtl === undefined ? undefined : { clock: deps.rules, ms: deps.questionTtl },
     owner: (params) => sessions.owner(params),
     publish: (conversation, update) => clients.publish(conversation.id, update),
   });

@@ -9,6 +9,7 @@ import type { ServerRequest } from "../backend/rpc.ts";
 import type { Client } from "../clients/client.ts";
 import type { Clients } from "../clients/clients.ts";
 import type { Language } from "../locale/index.ts";
+import type { Clock, Timer } from "../platform/clock.ts";
 import { type Obj, text } from "../platform/json.ts";
 import { errorName, type Log } from "../platform/log.ts";
 import type { Conversation } from "../session/conversation.ts";
@@ -23,6 +24,8 @@ export interface QuestionDeps {
   /** The conversation that owns a backend session, if it is live here. */
   owner(params: Obj): Conversation | undefined;
   publish(conversation: Conversation, update: Update): void;
+  /** How long a question waits for a person; without end where it is not given, which is so where an editor is there. */
+  readonly limit?: { readonly clock: Clock; readonly ms: number } | undefined;
 }
 
 /** What came of asking one client. */
@@ -33,6 +36,9 @@ export type Verdict =
   /** It failed, or answered what was not offered: it is out of the race. */
   | "failed";
 
+/** The turn was cancelled; the person closed the dialog; nobody came for as long as is waited without an editor. */
+export type Undecided = "cancelled" | "dismissed" | "late";
+
 /** How one question is asked. */
 export interface Asking {
   /**
@@ -41,8 +47,8 @@ export interface Asking {
    * @throws the client's error, which counts as `failed`.
    */
   put(client: Client, signal: AbortSignal): Promise<Verdict>;
-  /** What the backend is answered where nobody decides: the turn was cancelled, or the person closed the dialog. */
-  undecided(why: "cancelled" | "dismissed"): Obj;
+  /** What the backend is answered where nobody decides. */
+  undecided(why: Undecided): Obj;
   /**
    * Once every client that was asked has failed: another way to ask them, or at last the answer.
    * Undefined leaves the question open for the next client.
@@ -60,6 +66,8 @@ interface Question {
   readonly conversation: Conversation;
   readonly replies: Reply[];
   asking: Asking;
+  /** There where a wait ends by itself. */
+  timer?: Timer | undefined;
   /** Clients that were asked, each with what withdraws its dialog; undefined for one that has failed. */
   readonly asked: Map<Client, AbortController | undefined>;
 }
@@ -102,6 +110,9 @@ export class Races {
       asked: new Map(),
     };
     this.open.set(key, question);
+    question.timer = this.deps.limit?.clock.after(this.deps.limit.ms, () =>
+      this.decide(question, question.asking.undecided("late")),
+    );
     if (conversation.turns.stopping) return this.decide(question, question.asking.undecided("cancelled"));
     this.putToAll(question);
   }
@@ -190,6 +201,7 @@ export class Races {
 
   private decide(question: Question, answer: Obj): void {
     if (!this.open.delete(question.key)) return;
+    question.timer?.cancel();
     if (question.repeatable) this.decided.set(question.key, answer);
     if (this.decided.size > REMEMBERED) {
       const oldest = this.decided.keys().next().value;

@@ -20,7 +20,7 @@ import {
   shown,
 } from "./form.ts";
 import { askerOf } from "./permissions.ts";
-import type { Asking, QuestionDeps, Verdict } from "./race.ts";
+import type { Asking, QuestionDeps, Undecided, Verdict } from "./race.ts";
 
 /** How a request is asked; undefined where it is none that a person could be asked. */
 export function userInput(deps: QuestionDeps, conversation: Conversation, params: Obj): Asking {
@@ -60,7 +60,7 @@ abstract class UserInput implements Asking {
 
   abstract put(client: Client, signal: AbortSignal): Promise<Verdict>;
 
-  undecided(why: "cancelled" | "dismissed"): Obj {
+  undecided(why: Undecided): Obj {
     return { action: why === "dismissed" ? "cancel" : "decline", reason: this.say(`permission.${why}`) };
   }
 
@@ -283,7 +283,7 @@ class Plan extends UserInput {
   }
 
   /** Whatever is no approval keeps the model planning. */
-  override undecided(why: "cancelled" | "dismissed"): Obj {
+  override undecided(why: Undecided): Obj {
     return { ...super.undecided(why), action: "decline" };
   }
 

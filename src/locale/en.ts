@@ -192,6 +192,7 @@ export const EN = {
   "permission.deny": "Deny",
   "permission.noSession": "The conversation is not open here.",
   "permission.cancelled": "The turn was cancelled.",
+  "permission.late": "Nobody answered the question in time.",
   "permission.dismissed": "The person closed the question without an answer.",
   "question.subagent": "The sub-agent asks: {name}",
   "question.untitled": "Question {number}",

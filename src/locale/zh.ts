@@ -188,6 +188,7 @@ export const zh = (): Readonly<Record<keyof typeof EN, string>> => ({
   "permission.deny": "拒绝",
   "permission.noSession": "该会话没有在这里打开。",
   "permission.cancelled": "本轮已被取消。",
+  "permission.late": "没有人及时回答该问题。",
   "permission.dismissed": "用户关闭了问题，没有回答。",
   "question.subagent": "子代理提问：{name}",
   "question.untitled": "问题 {number}",

@@ -23,8 +23,9 @@ export interface PromptContent {
 export interface PendingPrompt {
   readonly prompt: PromptContent;
   readonly settle: (outcome: Outcome) => void;
-  /** It was on its way, and was taken, once; later tries are the same prompt. */
-  sent: boolean;
+  /** The last try of it that was on its way; -1 before the first. */
+  attempt: number;
+  /** It was taken once; later tries are the same prompt. */
   taken: boolean;
 }
 

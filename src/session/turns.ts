@@ -20,7 +20,7 @@ export interface TurnHooks {
   update(conversation: Conversation, update: Update): void;
   /** A turn of any kind began or ended. */
   running(conversation: Conversation, running: boolean): void;
-  /** A prompt was written to the backend for the first time. */
+  /** A prompt was written to the backend: for the first time, or again after its turn has failed. */
   sent(conversation: Conversation, prompt: PromptContent): void;
   /** The backend has taken a prompt. */
   taken(conversation: Conversation, prompt: PromptContent): void;
@@ -58,7 +58,7 @@ export class TurnRunner {
   prompt(conversation: Conversation, prompt: PromptContent): { key: number; outcome: Promise<Outcome> } {
     const key = conversation.nextKey++;
     const outcome = new Promise<Outcome>((settle) =>
-      conversation.prompts.set(key, { prompt, settle, sent: false, taken: false }),
+      conversation.prompts.set(key, { prompt, settle, attempt: -1, taken: false }),
     );
     this.dispatch(conversation, { type: "prompt", key });
     return { key, outcome };
@@ -82,7 +82,7 @@ export class TurnRunner {
         return this.hooks.notice(conversation, effect.notice);
       case "send":
         for (const repeats of Object.values(conversation.repeats)) repeats.begin(effect.attempt > 0);
-        void this.send(conversation, effect.key, effect.inputId);
+        void this.send(conversation, effect.key, effect.inputId, effect.attempt);
         return;
       case "stop":
         return this.stop(conversation, effect.foregroundExecutionId);
@@ -131,7 +131,12 @@ export class TurnRunner {
     }
   }
 
-  private async send(conversation: Conversation, key: number, inputId: string): Promise<void> {
+  private async send(
+    conversation: Conversation,
+    key: number,
+    inputId: string,
+    attempt: number,
+  ): Promise<void> {
     const pending = conversation.prompts.get(key);
     if (!pending) return;
     try {
@@ -160,8 +165,9 @@ export class TurnRunner {
         // What was answered with the backend's end must not run in the next one.
         { wanted: () => conversation.prompts.has(key) },
       );
-      if (!pending.sent) {
-        pending.sent = true;
+      // A try that was refused as busy left nothing; one that failed is stored, and so is the next.
+      if (attempt > pending.attempt) {
+        pending.attempt = attempt;
         this.hooks.sent(conversation, pending.prompt);
       }
       const { accepted } = obj(await answer);

@@ -185,6 +185,29 @@ export const ACTIONS: readonly Row[] = [
     },
   },
   {
+    name: "delete",
+    weight: 2,
+    async run(world) {
+      const conversation = world.someConversation();
+      const wait = world.random.chance(0.5);
+      if (!conversation) return undefined;
+      const sent = world.close(conversation, "session/delete");
+      if (wait) await world.settled(sent);
+      return String(conversation.index);
+    },
+  },
+  {
+    name: "command",
+    weight: 3,
+    run(world) {
+      const conversation = world.someConversation();
+      const text = world.random.pick(["/skill", "/mode", "/model", "/thought", "/mcp"]);
+      if (!conversation?.open) return undefined;
+      world.request("session/prompt", { sessionId: conversation.id, prompt: [{ type: "text", text }] });
+      return `${text} in ${conversation.index}`;
+    },
+  },
+  {
     name: "set mode",
     weight: 3,
     run(world) {

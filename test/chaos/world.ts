@@ -341,12 +341,11 @@ export class World {
     return sent;
   }
 
-  close(conversation: Conversation): Sent {
+  close(conversation: Conversation, method: "session/close" | "session/delete" = "session/close"): Sent {
     this.cancelled(conversation);
     conversation.open = false;
     for (const sent of this.peer.open.values()) if (sent.session === conversation.id) sent.overtaken = true;
-    const sent = this.request("session/close", { sessionId: conversation.id });
-    return sent;
+    return this.request(method, { sessionId: conversation.id });
   }
 
   request(method: string, params: Json): Sent {
@@ -412,7 +411,7 @@ export class World {
     const at = conversation?.loads.findIndex((each) => each.sent === sent) ?? -1;
     const [load] = at < 0 ? [] : (conversation?.loads.splice(at, 1) ?? []);
     if (!sent.failure) {
-      if (conversation && sent.method === "session/close")
+      if (conversation && CLOSING.has(sent.method))
         conversation.closed =
           !conversation.open &&
           ![...this.peer.open.values()].some(
@@ -432,6 +431,8 @@ export class World {
   /** An error that a backend's end explains. */
   private mayFail(sent: Sent, name: string): boolean {
     if (sent.touched && LOST.has(name)) return true;
+    const { fileBlocks, nowhere, noState } = this.bridge.conditions;
+    if (name === NOT_DELETED) return fileBlocks !== undefined || nowhere === true || noState === true;
     if (name !== UNKNOWN) return false;
     const conversation = this.byId.get(sent.session);
     // What came behind a load that failed, or that a close overtook, finds nothing.
@@ -490,4 +491,7 @@ const LOST: ReadonlySet<string> = new Set(["ZACP-103", "ZACP-104", "ZACP-107", "
 const PASSING: ReadonlySet<string> = new Set(["ZACP-313", "ZACP-314", "ZACP-315"]);
 
 const UNKNOWN = "ZACP-201";
+/** It could not be written down that a conversation is deleted. */
+const NOT_DELETED = "ZACP-209";
+const CLOSING: ReadonlySet<string> = new Set(["session/close", "session/delete"]);
 const OPENING: ReadonlySet<string> = new Set(["session/load", "session/resume"]);

@@ -139,3 +139,23 @@ test("P24 P2 A7 a level that is chosen before the first prompt rides in the crea
   expect((await agent.client.prompt(session, "text on")).stopReason).toBe("end_turn");
   await agent.close();
 });
+
+test("B18 servers of all three transports that the editor names are handed on, and /mcp tells of them beside the person's own", async () => {
+  const agent = launch();
+  await agent.client.initialize();
+  const { sessionId } = await agent.client.request("session/new", {
+    cwd: agent.workspace,
+    mcpServers: [
+      { name: "local", command: "/bin/tool", args: ["-x"], env: [{ name: "A", value: "1" }] },
+      { type: "http", name: "far", url: "https://x/mcp", headers: [{ name: "H", value: "v" }] },
+      { type: "sse", name: "old", url: "https://x/sse", headers: [] },
+    ],
+  });
+  const session = String(sessionId);
+  await agent.client.prompt(session, "text hello");
+  const lines = (await say(agent, session, "/mcp")).split("\n");
+  for (const name of ["sim-stock", "local", "far", "old"])
+    expect(lines).toContain(`- ${name}: connected (1)`);
+  expect(lines).toContain("- sim-broken: failed (0): connect ECONNREFUSED");
+  expect(await agent.close()).toBe(0);
+});

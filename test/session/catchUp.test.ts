@@ -1,7 +1,7 @@
 /** A session that comes back with its whole history: what nobody was shown is shown, once and in its place. */
 
 import { expect, test } from "bun:test";
-import { type Clock, systemClock } from "../../src/platform/clock.ts";
+import { type Clock, scaledClock, systemClock } from "../../src/platform/clock.ts";
 import type { PlayedServer } from "../support/bridge.ts";
 import type { Json, PlainClient } from "../support/plainClient.ts";
 import { serveSubscribe, sessionEvent, settle, startPlayed, startRunning } from "../support/played.ts";
@@ -115,6 +115,45 @@ test("B5 B10 a turn that a crash cut off: the rest of its words and the end of i
   expect((await next).stopReason).toBe("end_turn");
   expect(words(client)).toBe("Hello there.Done.Third.");
   await test.bridge.close();
+});
+
+test("B5 B9 B10 a prompt that was tried again is stored once a try, and none of these is news to the one who sent it", async () => {
+  const { test, client, server, id, answer } = await startRunning({}, scaledClock(systemClock(), 50));
+  const failure = { code: "network_error", message: "connect ECONNREFUSED", retryable: true };
+  const fails = (seq: number, turnId: string) => {
+    server.push(sessionEvent("s1", seq, "turn.failed", { error: failure }, turnId));
+    server.push({
+      method: "state.updated",
+      params: { sessionId: "s1", revision: seq, reason: "prompt_failed", patch: {} },
+    });
+  };
+  fails(2, "t");
+  for (const attempt of [1, 2]) {
+    const again = await server.take(isSend);
+    server.push({ id: again.id, result: { accepted: true } });
+    const turnId = `t${attempt}`;
+    const { inputId } = again.params as Json;
+    server.push(sessionEvent("s1", attempt * 2 + 1, "turn.started", { inputId }, turnId));
+    if (attempt === 1) fails(4, turnId);
+  }
+  await settle();
+  server.die(1);
+  expect(await answer).toBeInstanceOf(Error);
+  const next = client.prompt(id, "go on");
+  const second = await test.server(1);
+  await serveProbe(second);
+  const tries = ["u1", "u2", "u3"].map((messageId) => person(messageId, "hi"));
+  await serveResume(second, [...tries, person("u4", "hi")]);
+  await second.take(isSend);
+  // The fourth of the same words is somebody else's.
+  expect(
+    client
+      .updates(id)
+      .filter((update) => update.sessionUpdate === "user_message_chunk")
+      .map((update) => update.messageId),
+  ).toEqual(["u4"]);
+  await test.bridge.close();
+  expect((await next).stopReason).toBe("cancelled");
 });
 
 test("B5 what was said elsewhere while the session was away is shown once, questions and answers in order; what was seen is not", async () => {

@@ -109,7 +109,7 @@ export interface TestBridge {
 
 /** @param env variables for the configuration; HOME is a fresh temporary folder where none is named. */
 export function testBridge(
-  options: { env?: Record<string, string>; rules?: Clock; log?: Log } = {},
+  options: { env?: Record<string, string>; rules?: Clock; log?: Log; questionTtl?: number } = {},
 ): TestBridge {
   const home = options.env?.HOME ?? tempDir("bridge");
   const env = { HOME: home, ZCODE_ACP_BACKEND: "sim", ...options.env };
@@ -128,6 +128,7 @@ export function testBridge(
     version: "0.0.0",
     clock,
     rules: options.rules ?? clock,
+    questionTtl: options.questionTtl,
     log,
     blackbox: createBlackBox({ dir: paths.stateDir, clock, name: "test" }),
     newId: () => `id-${++ids}`,

@@ -1,0 +1,61 @@
+/** A question that waits for a person without an editor: not for ever. */
+
+import { expect, test } from "bun:test";
+import { testBridge } from "../support/bridge.ts";
+import type { Json } from "../support/plainClient.ts";
+import { serveSubscribe, sessionEvent, settle } from "../support/played.ts";
+
+test("P19 without an editor a question is declined when its time is over, with that reason and once; one that was answered is not", async () => {
+  const test = testBridge({ questionTtl: 300 });
+  const client = test.client();
+  await client.initialize();
+  const id = await client.newSession("/one");
+  const server = await test.server(0);
+  const probe = await server.take((frame) => frame.method === "runtime/capabilities");
+  server.push({ id: probe.id, result: {} });
+  void client.prompt(id, "hi").catch(() => {});
+  const create = await server.take((frame) => frame.method === "session/create");
+  server.push({ id: create.id, result: { session: { sessionId: "s1" }, runtime: { eventSeq: 0 } } });
+  await serveSubscribe(server);
+  const send = await server.take((frame) => frame.method === "session/send");
+  server.push({ id: send.id, result: { accepted: true } });
+  server.push(sessionEvent("s1", 1, "turn.started", { inputId: (send.params as Json).inputId }));
+  await settle();
+  let withdrawn = 0;
+  client.handlers.set("session/request_permission", async (_, signal) => {
+    while (!signal.cancelled) await Bun.sleep(5);
+    withdrawn++;
+    return { outcome: { outcome: "cancelled" } };
+  });
+  const ask = (frame: string, requestId: string) =>
+    server.push({
+      id: frame,
+      method: "interaction/requestPermission",
+      params: {
+        requestId,
+        sessionId: "s1",
+        toolCallId: `c-${requestId}`,
+        toolName: "Bash",
+        input: { command: "ls" },
+        options: [{ optionId: "allow", kind: "allow_once", name: "Allow" }],
+      },
+    });
+  const answer = async (frame: string) => (await server.take((each) => each.id === frame)).result as Json;
+  const began = performance.now();
+  ask("f1", "r1");
+  expect(await answer("f1")).toEqual({ decision: "deny", reason: "Nobody answered the question in time." });
+  expect(performance.now() - began).toBeGreaterThan(280);
+  await settle();
+  // A repeat of it gets the same.
+  ask("f2", "r1");
+  expect(await answer("f2")).toMatchObject({ decision: "deny" });
+  client.handlers.set("session/request_permission", () => ({
+    outcome: { outcome: "selected", optionId: "allow" },
+  }));
+  ask("f3", "r2");
+  expect(await answer("f3")).toEqual({ decision: "allow" });
+  await Bun.sleep(400);
+  expect(server.inbox.filter((frame) => frame.id === "f3")).toEqual([]);
+  expect(withdrawn).toBe(1);
+  await test.bridge.close();
+});
