@@ -7,7 +7,9 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   statSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -387,6 +389,24 @@ describe("the line", () => {
     writeFileSync(stateFile("glm"), JSON.stringify({ ...old, at: old.at - 60_000 }));
     providers.glm.answer = () => new Response("", { status: 401 });
     expect((await quota(["glm"])).code).toBe(1);
+    expect((await quota(["glm", "--line"])).out).toBe("");
+    await until(
+      "nobody is behind any more",
+      15_000,
+      async () => (await markedPids(`HOME=${home}`)).length === 0,
+    );
+  }, 60_000);
+
+  test("Q5 Q3 where files were given a time in whole seconds, it tells accounts apart all the same", async () => {
+    const config = join(home, ".zcode", "v2", "config.json");
+    const text = readFileSync(config, "utf8");
+    utimesSync(config, 1_790_000_000, 1_790_000_000);
+    expect((await quota(["glm"])).code).toBe(0);
+    expect((await quota(["glm", "--line"])).out).toBe("5h 35% · Week 12%\n");
+    const other = `${config}.other`;
+    writeFileSync(other, text.replace(KEYS.glm, KEYS.glm.replace(/.$/, "x")));
+    utimesSync(other, 1_790_000_000, 1_790_000_000);
+    renameSync(other, config);
     expect((await quota(["glm", "--line"])).out).toBe("");
     await until(
       "nobody is behind any more",
