@@ -168,6 +168,9 @@ describe("what it shows", () => {
       ["xx"],
       ["--interval", "9"],
       ["--interval", "abc"],
+      ["--interval", "60"],
+      ["--interval=60", "--json"],
+      ["glm", "--line", "--interval", "60"],
       ["--warn-at", "101"],
       ["--warn-at", "-1"],
       ["--line", "--json"],
@@ -179,7 +182,30 @@ describe("what it shows", () => {
       expect([wrong, code, out]).toEqual([wrong, 2, ""]);
       expect(err).toContain("ZACP-");
     }
+    expect((await quota(["--interval", "60"])).err).toContain(
+      "`--interval` of `zcode-acp quota` means nothing without `--watch`.",
+    );
   });
+
+  test("Q2 Q5 of an answer that cannot be unpacked it says so in its own words, and only where it is asked why", async () => {
+    for (const packing of ["gzip", "br", "zstd", "deflate", "mystery"]) {
+      for (const name of ["glm", "opencode", "ollama"] as const)
+        providers[name].answer = () =>
+          new Response("neither gzip nor anything", { headers: { "content-encoding": packing } });
+      const short = await quota(["ollama"], { HOME: homeWithPlan() });
+      expect([short.code, short.out, short.err]).toEqual([
+        1,
+        "",
+        "Ollama Cloud: its usage cannot be read now\n",
+      ]);
+      const { err } = await quota(["--json", "--verbose"], { HOME: homeWithPlan() });
+      expect(err.trim().split("\n")).toEqual(
+        ["GLM Coding Plan", "OpenCode Go", "Ollama Cloud"].map(
+          (provider) => `${provider}: its usage cannot be read now (its answer cannot be unpacked)`,
+        ),
+      );
+    }
+  }, 30_000);
 });
 
 describe("asking once", () => {
