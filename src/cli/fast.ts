@@ -20,11 +20,17 @@ export function stdioArguments(
 export function lineArguments(
   argv: readonly string[],
 ): { readonly provider: string | undefined } | undefined {
-  const [command, ...words] = argv;
-  const others = words.filter((word) => word !== "--line");
-  if (command !== "quota" || others.length === words.length || others.length > 1) return undefined;
-  const [provider] = others;
-  return provider === undefined || /^[a-z]+$/.test(provider) ? { provider } : undefined;
+  if (argv[0] !== "quota") return undefined;
+  let asked = false;
+  let provider: string | undefined;
+  for (let at = 1; at < argv.length; at++) {
+    const word = argv[at];
+    if (word === "--line") asked = true;
+    else if (provider === undefined) provider = word;
+    else return undefined;
+  }
+  if (!asked || (provider !== undefined && !/^[a-z]+$/.test(provider))) return undefined;
+  return { provider };
 }
 
 /** Loaded where it is asked for: with it comes much that no window needs. */

@@ -24,6 +24,7 @@ const USAGE_ERRORS: ReadonlySet<ErrorName> = new Set<ErrorName>([
   "missingFlagValue",
   "badRecording",
   "flagsTogether",
+  "flagNeeds",
 ]);
 
 const HELP: ReadonlySet<string> = new Set(["help", "--help", "-h"]);

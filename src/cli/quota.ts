@@ -39,7 +39,7 @@ export interface Asked {
 
 export default defineCommand({
   args: FLAGS,
-  async run({ args }) {
+  async run({ args, rawArgs }) {
     const behind = args.provider === REFRESH;
     const named = behind || args.provider === undefined ? undefined : providerOf(args.provider);
     const wanted = {
@@ -54,6 +54,8 @@ export default defineCommand({
       (flag): flag is string => typeof flag === "string",
     );
     if (args.line && together.length > 1) throw errors.flagsTogether(NAME, together.join(", "));
+    const paced = rawArgs.some((word) => word === "--interval" || word.startsWith("--interval="));
+    if (paced && !args.watch) throw errors.flagNeeds(NAME, "--interval", "--watch");
     if (args.line) process.exit(await line(wanted));
     const { toolsOf, refresh, json, show } = await import("./quotaShow.ts");
     const tools = toolsOf();

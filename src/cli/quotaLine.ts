@@ -2,15 +2,26 @@
 
 import { systemClock } from "../platform/clock.ts";
 import { resolvePaths } from "../platform/paths.ts";
-import { accountStamp, accountsStamp, readLastGood, wasRefreshed } from "../quota/kept.ts";
 import { LINE_AGE_MS } from "../quota/limits.ts";
 import { usageLine } from "../quota/line.ts";
+import { quickFile, quickStamps } from "../quota/quick.ts";
 import type { Report } from "../quota/reader.ts";
 import { rowsOf } from "../quota/rows.ts";
+import {
+  type AccountFiles,
+  isRefreshed,
+  keptPath,
+  lastGoodIn,
+  refreshedPath,
+  togetherStamp,
+} from "../quota/stored.ts";
 import { PROVIDERS, type ProviderName, providerNamed } from "../quota/types.ts";
 import { print } from "./print.ts";
 
 const EXIT = { shown: 0, nothing: 1, above: 3 } as const;
+
+/** How to read what was kept. */
+type KeptFiles = Pick<typeof import("../quota/kept.ts"), "accountStamps" | "keptFile" | "refreshedFile">;
 
 /** The word that makes the command ask and say nothing: what `--line` starts behind itself. */
 export const REFRESH = "refresh-behind";
@@ -23,8 +34,7 @@ export interface Wanted {
 }
 
 /** The usual ways to ask for it; others, and mistakes, go to the parser of commands. */
-export async function runLine(argv: readonly string[]): Promise<void> {
-  const word = argv.slice(1).find((each) => each !== "--line");
+export async function runLine(argv: readonly string[], word: string | undefined): Promise<void> {
   const named = word === undefined ? undefined : providerNamed(word);
   if (word !== undefined && named === undefined) {
     const { main } = await import("./main.ts");
@@ -37,16 +47,9 @@ export async function runLine(argv: readonly string[]): Promise<void> {
 export async function line(asked: Wanted): Promise<number> {
   const paths = resolvePaths(process.env, process.platform);
   const files = { env: process.env, ...paths };
-  const now = systemClock().now();
-  const kept = Object.fromEntries(
-    asked.names.flatMap((name) => {
-      const dated = readLastGood(paths.stateDir, name, accountStamp(name, files));
-      return dated && now - dated.at < LINE_AGE_MS ? [[name, dated]] : [];
-    }),
-  ) as Partial<Report>;
-  const text = usageLine(asked.names, kept);
-  if (text !== undefined) await print(`${text}\n`);
-  if (!wasRefreshed(paths.stateDir, accountsStamp(files), now)) {
+  const shown = fromQuick(asked, files) ?? from(asked, files, await import("../quota/kept.ts"));
+  if (shown.text !== undefined) await print(`${shown.text}\n`);
+  if (!shown.refreshed) {
     const { programWords } = await import("./program.ts");
     Bun.spawn([...programWords(), "quota", REFRESH], {
       stdio: ["ignore", "ignore", "ignore"],
@@ -54,17 +57,60 @@ export async function line(asked: Wanted): Promise<number> {
       cwd: "/",
     }).unref();
   }
-  return exitCode(asked, kept);
+  return exitCode(asked, shown.report);
+}
+
+interface Shown {
+  readonly text: string | undefined;
+  readonly report: Partial<Report>;
+  /** Whether it is as new as can be. */
+  readonly refreshed: boolean;
+}
+
+type Files = AccountFiles & { readonly stateDir: string };
+
+/** Undefined where this is not the way to read it. */
+function fromQuick(asked: Wanted, files: Files): Shown | undefined {
+  try {
+    const stamps = quickStamps(files);
+    if (!stamps) return undefined;
+    return from(asked, files, {
+      accountStamps: () => stamps,
+      keptFile: (dir, name) => quickFile(keptPath(dir, name)),
+      refreshedFile: (dir) => quickFile(refreshedPath(dir)),
+    });
+  } catch {
+    return undefined;
+  }
+}
+
+function from({ names, warnAt }: Wanted, files: Files, kept: KeptFiles): Shown {
+  const stamps = kept.accountStamps(files);
+  const now = systemClock().now();
+  const report: { -readonly [Name in ProviderName]?: Report[Name] } = {};
+  let text: string | undefined;
+  for (const name of names) {
+    const dated = lastGoodIn(kept.keptFile(files.stateDir, name), name, stamps[name]);
+    if (!dated || now - dated.at >= LINE_AGE_MS) continue;
+    Object.assign(report, { [name]: dated });
+    text ??= usageLine([name], report);
+    // What the others said is not shown; only a limit is a matter of all of them.
+    if (text !== undefined && warnAt === undefined) break;
+  }
+  const refreshed = isRefreshed(kept.refreshedFile(files.stateDir), togetherStamp(stamps), now);
+  return { text, report, refreshed };
 }
 
 export function exitCode({ names, named, warnAt }: Wanted, report: Partial<Report>): number {
-  const shown = names.flatMap((name) => {
-    const dated = report[name];
-    return dated?.answer.section.kind === "success" ? [dated.answer] : [];
-  });
+  let shown = 0;
+  let above = false;
+  for (const name of names) {
+    const answer = report[name]?.answer;
+    if (answer?.section.kind !== "success") continue;
+    shown++;
+    if (warnAt !== undefined) above ||= rowsOf(answer).some((row) => row.percent > warnAt);
+  }
   const unread = named !== undefined && report[named]?.answer.section.kind !== "success";
-  if (shown.length === 0 || unread) return EXIT.nothing;
-  const above =
-    warnAt !== undefined && shown.some((answer) => rowsOf(answer).some((row) => row.percent > warnAt));
+  if (shown === 0 || unread) return EXIT.nothing;
   return above ? EXIT.above : EXIT.shown;
 }

@@ -79,6 +79,7 @@ export const TABLE = {
   badRecording: entry("ZACP-410", "error.badRecording", "usage"),
   notWritable: entry("ZACP-411", "error.notWritable"),
   flagsTogether: entry("ZACP-412", "error.flagsTogether", "usage"),
+  flagNeeds: entry("ZACP-413", "error.flagNeeds", "usage"),
   internal: entry("ZACP-901", "error.internal"),
 } as const satisfies Record<string, Entry>;
 
@@ -214,6 +215,7 @@ export const errors = {
   missingFlagValue: (command: string, flag: string, expects: Phrase) =>
     make("missingFlagValue", { command, flag, expects }),
   flagsTogether: (command: string, flags: string) => make("flagsTogether", { command, flags }),
+  flagNeeds: (command: string, flag: string, needs: string) => make("flagNeeds", { command, flag, needs }),
   badRecording: (path: string, problem: Phrase) => make("badRecording", { path: short(path), problem }),
   notWritable: (path: string) => make("notWritable", { path }),
   loginFailed: (reason: string) => make("loginFailed", { reason }),

@@ -54,6 +54,8 @@ export const zh = (): Readonly<Record<keyof typeof EN, string>> => ({
   "error.badPath.hint": "请用绝对路径或 file: URI 指定项目文件夹。",
   "error.badOption": "`{value}` 不是选项 `{option}` 的可用值。",
   "error.badOption.hint": "请从会话列出的值中选择。",
+  "error.flagNeeds": "`{command}` 的 `{flag}` 没有 `{needs}` 就没有意义。",
+  "error.flagNeeds.hint": "请加上 `{needs}`，或去掉 `{flag}`。",
   "error.badCursor": "`{cursor}` 不是此代理给出的游标。",
   "error.badCursor.hint": "请从头请求列表。",
   "error.notDeleted": "会话仍在列表中：无法写入 {path}。",
@@ -417,5 +419,6 @@ export const zh = (): Readonly<Record<keyof typeof EN, string>> => ({
   "quota.reason.noPlan": "没有登录任何套餐",
   "quota.reason.noWorkspace": "尚未设置工作区",
   "quota.reason.noCookie": "尚未设置 cookie",
+  "quota.reason.packed": "其答复无法解压",
   "quota.reason.badCookie": "cookie 含有不允许的字符",
 });

@@ -31,7 +31,7 @@ export class AskError extends Error {
   }
 }
 
-export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+export type Fetch = (url: string, init: BunFetchRequestInit) => Promise<Response>;
 
 export interface Web {
   readonly clock: Clock;
@@ -66,14 +66,16 @@ async function follow(web: Web, question: Question, signal: AbortSignal): Promis
   for (let hop = 0; ; hop++) {
     const response = await web.fetch(url.href, {
       method: question.method ?? "GET",
-      headers: { ...question.headers },
+      headers: { "accept-encoding": "gzip", ...question.headers },
+      // The engine would write about what it cannot unpack to stderr, past everything here.
+      decompress: false,
       redirect: "manual",
       signal,
       ...(question.body === undefined ? {} : { body: question.body }),
     });
     const location = redirectOf(response, url);
     if (!location || location.origin !== url.origin || question.stopAt?.(location)) {
-      const text = location ? "" : await bounded(response);
+      const text = location ? "" : await textOf(response);
       return { status: response.status, text, location };
     }
     if (hop >= REDIRECTS) throw new AskError(phrase("quota.reason.redirects", {}));
@@ -93,15 +95,43 @@ function redirectOf(response: Response, from: URL): URL | undefined {
   }
 }
 
-async function bounded(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
+/** Also what was not asked for: some answer in one way whatever they are asked. */
+const PACKINGS: Readonly<Record<string, Bun.CompressionFormat>> = {
+  gzip: "gzip",
+  "x-gzip": "gzip",
+  deflate: "deflate",
+  br: "brotli",
+  zstd: "zstd",
+};
+
+/** @throws AskError where the body is too large, packed or not, or cannot be unpacked. */
+async function textOf({ body, headers }: Response): Promise<string> {
+  const bytes = await bounded(body ?? []);
+  const packing = headers.get("content-encoding")?.trim().toLowerCase() || "identity";
+  return new TextDecoder().decode(packing === "identity" ? bytes : await unpacked(bytes, packing));
+}
+
+async function unpacked(bytes: Uint8Array<ArrayBuffer>, packing: string): Promise<Uint8Array> {
+  const format = Object.hasOwn(PACKINGS, packing) ? PACKINGS[packing] : undefined;
+  if (!format) throw new AskError(phrase("quota.reason.packed", {}));
+  try {
+    return await bounded(new Blob([bytes]).stream().pipeThrough(new DecompressionStream(format)));
+  } catch (error) {
+    throw error instanceof AskError ? error : new AskError(phrase("quota.reason.packed", {}));
+  }
+}
+
+async function bounded(
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const kept: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of response.body ?? []) {
+  for await (const chunk of chunks) {
     size += chunk.length;
     if (size > BODY_BYTES) throw new AskError(phrase("quota.reason.large", {}));
-    chunks.push(chunk);
+    kept.push(chunk);
   }
-  return new TextDecoder().decode(Buffer.concat(chunks));
+  return Buffer.concat(kept);
 }
 
 /** The system's code of a failed connection: its message may hold the address. */

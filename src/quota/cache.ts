@@ -4,25 +4,23 @@
  */
 
 import { mkdirSync } from "node:fs";
-import { join } from "node:path";
 import { isPhrase } from "../locale/index.ts";
 import { writeAtomic } from "../platform/atomic.ts";
 import type { Clock } from "../platform/clock.ts";
 import { num } from "../platform/json.ts";
 import { withLock } from "../platform/lock.ts";
 import { errorName, type Log } from "../platform/log.ts";
+import { keptFile, readKept } from "./kept.ts";
+import { ASKING_MS } from "./limits.ts";
 import {
   type Dated,
   type Freshness,
   goodBefore,
   isFresh,
-  keptFile,
   keptPath,
-  REFRESHED,
-  readKept,
+  refreshedPath,
   VERSION,
-} from "./kept.ts";
-import { ASKING_MS } from "./limits.ts";
+} from "./stored.ts";
 import type { Answer, ProviderName } from "./types.ts";
 
 export class QuotaCache {
@@ -80,7 +78,7 @@ export class QuotaCache {
   async noteRefreshed(of: string): Promise<void> {
     mkdirSync(this.dir, { recursive: true, mode: 0o700 });
     const entry = { v: VERSION, at: this.clock.now(), of };
-    await writeAtomic(join(this.dir, REFRESHED), `${JSON.stringify(entry)}\n`, 0o600, "replaced");
+    await writeAtomic(refreshedPath(this.dir), `${JSON.stringify(entry)}\n`, 0o600, "replaced");
   }
 
   private async put(name: ProviderName, of: string, { at, answer }: Dated): Promise<void> {

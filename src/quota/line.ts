@@ -12,14 +12,21 @@ export function usageLine(names: readonly ProviderName[], report: Partial<Report
   for (const name of names) {
     const answer = report[name]?.answer;
     if (answer?.section.kind !== "success") continue;
-    const rows = rowsOf(answer);
-    // The tools' window counts calls and not the plan.
-    const own = rows.filter((row) => row.label !== "MCP");
-    const shown = own.length > 0 ? own : rows;
-    if (shown.length > 0)
-      return shown.map((row) => `${short(row.label)} ${percentText(row.percent)}`).join(" · ");
+    let own = "";
+    let all = "";
+    for (const { label, percent } of rowsOf(answer)) {
+      const text = `${short(label)} ${percentText(percent)}`;
+      all = joined(all, text);
+      // The tools' window counts calls and not the plan.
+      if (label !== "MCP") own = joined(own, text);
+    }
+    if (all !== "") return own || all;
   }
   return undefined;
+}
+
+function joined(line: string, text: string): string {
+  return line === "" ? text : `${line} · ${text}`;
 }
 
 function short(name: string): string {

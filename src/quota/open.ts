@@ -5,9 +5,10 @@ import type { Log } from "../platform/log.ts";
 import type { Paths } from "../platform/paths.ts";
 import type { Web } from "./ask.ts";
 import { QuotaCache } from "./cache.ts";
-import { accountStamp, accountsStamp } from "./kept.ts";
+import { accountStamps } from "./kept.ts";
 import { QuotaReader } from "./reader.ts";
 import { quotaSources, type SourceSettings } from "./sources.ts";
+import { togetherStamp } from "./stored.ts";
 import type { ProviderName } from "./types.ts";
 
 export interface QuotaDeps {
@@ -27,7 +28,7 @@ export function openQuota({ clock, log, env, paths, config }: QuotaDeps): {
   const settings = { ...config, home: paths.home, zcodeHome: paths.zcodeHome };
   const cache = new QuotaCache(paths.stateDir, clock, log);
   const files = { env, ...paths };
-  const account = (name: ProviderName) => accountStamp(name, files);
+  const account = (name: ProviderName) => accountStamps(files)[name];
   const reader = new QuotaReader({ web, sources: () => quotaSources(settings), account, cache });
-  return { web, reader, noteRefreshed: () => cache.noteRefreshed(accountsStamp(files)) };
+  return { web, reader, noteRefreshed: () => cache.noteRefreshed(togetherStamp(accountStamps(files))) };
 }

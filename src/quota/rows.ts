@@ -1,6 +1,6 @@
 /** What an answer says, window by window: all that a status bar needs, and nothing that takes time to load. */
 
-import type { Answer, GlmSection, OllamaSection, OpencodeSection } from "./types.ts";
+import type { Answer, GlmItem, GlmSection, OllamaSection, OpencodeSection } from "./types.ts";
 
 /** One window in the words of all providers. */
 export interface Row {
@@ -15,23 +15,27 @@ export interface Row {
 /** The windows of an answer that succeeded. */
 export function rowsOf(answer: Answer): Row[] {
   const section: GlmSection | OpencodeSection | OllamaSection = answer.section;
-  if (section.kind !== "success") return [];
+  const rows: Row[] = [];
+  if (section.kind !== "success") return rows;
   if ("items" in section) {
-    return section.items.map((item) => ({
-      label: plain(item.label),
-      percent: item.usedPercent,
-      resetsAt: item.nextResetTime,
-      counts: counts(item.usedCount, item.totalCount),
-      details: (item.detail ?? []).map(({ modelCode, usage }) => `${plain(modelCode)} ${usage}`),
-    }));
+    for (const item of section.items) rows.push(rowOf(item));
+    return rows;
   }
-  return section.windows.map((window) => ({
-    label: plain(window.label),
-    percent: window.usagePercent,
-    resetsAt: window.resetsAt,
-    counts: undefined,
-    details: [],
-  }));
+  for (const { label, usagePercent, resetsAt } of section.windows)
+    rows.push({ label: plain(label), percent: usagePercent, resetsAt, counts: undefined, details: NONE });
+  return rows;
+}
+
+const NONE: readonly string[] = [];
+
+function rowOf({ label, usedPercent, nextResetTime, usedCount, totalCount, detail }: GlmItem): Row {
+  return {
+    label: plain(label),
+    percent: usedPercent,
+    resetsAt: nextResetTime,
+    counts: counts(usedCount, totalCount),
+    details: detail ? detail.map(({ modelCode, usage }) => `${plain(modelCode)} ${usage}`) : NONE,
+  };
 }
 
 function counts(used: number | undefined, total: number | undefined): string | undefined {
@@ -41,7 +45,18 @@ function counts(used: number | undefined, total: number | undefined): string | u
 
 /** A text of another make, without anything that a terminal would act on. */
 export function plain(text: string): string {
-  return text.replace(/[\0-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, " ");
+  return isPrintable(text)
+    ? text
+    : text.replace(/[\0-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, " ");
+}
+
+/** True for most names, which then need no pattern: its first use takes as long as reading all that was kept. */
+function isPrintable(text: string): boolean {
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code < 0x20 || code > 0x7e) return false;
+  }
+  return true;
 }
 
 /** A percentage as it is read: whole, save where that would hide a use or a rest. */

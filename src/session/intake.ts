@@ -197,11 +197,18 @@ export class Intake {
     conversation.prompted = true;
     const notification = source === "background_task" || source === "subagent";
     conversation.translate.shown.turnStarted(text(payload.messageId), notification);
+    const { stopping } = conversation.turns;
+    const inputId = text(payload.inputId);
+    // Given up before it began: nobody waits for its words any more.
+    if (stopping?.givenUp && !notification && (inputId ?? stopping.inputId) === stopping.inputId) {
+      conversation.muted = turnId;
+      conversation.translate.shown.givenUp = true;
+    }
     this.turns.dispatch(conversation, {
       type: "started",
       turn: {
         turnId,
-        inputId: text(payload.inputId),
+        inputId,
         foregroundExecutionId: text(payload.foregroundExecutionId),
         notification,
         own: source !== undefined || hidden,

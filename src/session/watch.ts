@@ -88,7 +88,9 @@ export class SilenceWatch {
     const first = look(watched.silence, this.deps.rules.mono(), found);
     watched.silence = first.silence;
     if (first.result === "quiet") return;
-    if (first.result === "ask") {
+    if (!hasBegun(conversation))
+      watched.silence = { ...watched.silence, numbers: undefined, frozenSince: undefined };
+    else if (first.result === "ask") {
       const before = watched.silence;
       const numbers = await this.numbers(conversation);
       // A session that is not resident any more runs no turn.
@@ -168,6 +170,11 @@ export class SilenceWatch {
   private note(method: string, error: unknown): void {
     this.deps.log.once(`watch:${method}`, "warn", `${method} failed: ${errorName(error)}`);
   }
+}
+
+/** A prompt that waits for its session, or for the answer to its send, is no turn that could say anything. */
+function hasBegun({ turns: { turn, active } }: Conversation): boolean {
+  return turn !== undefined || active?.accepted === true;
 }
 
 function hasOpenCard(conversation: Conversation): boolean {

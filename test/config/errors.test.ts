@@ -85,6 +85,7 @@ describe("errors", () => {
       errors.sessionSetAside("s"),
       errors.loginFailed("ENOENT"),
       errors.flagsTogether("zcode-acp quota", "--line, --json"),
+      errors.flagNeeds("zcode-acp quota", "--interval", "--watch"),
       errors.internal("TypeError"),
     ];
     for (const error of made) {

@@ -7,7 +7,9 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   statSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -166,6 +168,9 @@ describe("what it shows", () => {
       ["xx"],
       ["--interval", "9"],
       ["--interval", "abc"],
+      ["--interval", "60"],
+      ["--interval=60", "--json"],
+      ["glm", "--line", "--interval", "60"],
       ["--warn-at", "101"],
       ["--warn-at", "-1"],
       ["--line", "--json"],
@@ -177,7 +182,30 @@ describe("what it shows", () => {
       expect([wrong, code, out]).toEqual([wrong, 2, ""]);
       expect(err).toContain("ZACP-");
     }
+    expect((await quota(["--interval", "60"])).err).toContain(
+      "`--interval` of `zcode-acp quota` means nothing without `--watch`.",
+    );
   });
+
+  test("Q2 Q5 of an answer that cannot be unpacked it says so in its own words, and only where it is asked why", async () => {
+    for (const packing of ["gzip", "br", "zstd", "deflate", "mystery"]) {
+      for (const name of ["glm", "opencode", "ollama"] as const)
+        providers[name].answer = () =>
+          new Response("neither gzip nor anything", { headers: { "content-encoding": packing } });
+      const short = await quota(["ollama"], { HOME: homeWithPlan() });
+      expect([short.code, short.out, short.err]).toEqual([
+        1,
+        "",
+        "Ollama Cloud: its usage cannot be read now\n",
+      ]);
+      const { err } = await quota(["--json", "--verbose"], { HOME: homeWithPlan() });
+      expect(err.trim().split("\n")).toEqual(
+        ["GLM Coding Plan", "OpenCode Go", "Ollama Cloud"].map(
+          (provider) => `${provider}: its usage cannot be read now (its answer cannot be unpacked)`,
+        ),
+      );
+    }
+  }, 30_000);
 });
 
 describe("asking once", () => {
@@ -387,6 +415,24 @@ describe("the line", () => {
     writeFileSync(stateFile("glm"), JSON.stringify({ ...old, at: old.at - 60_000 }));
     providers.glm.answer = () => new Response("", { status: 401 });
     expect((await quota(["glm"])).code).toBe(1);
+    expect((await quota(["glm", "--line"])).out).toBe("");
+    await until(
+      "nobody is behind any more",
+      15_000,
+      async () => (await markedPids(`HOME=${home}`)).length === 0,
+    );
+  }, 60_000);
+
+  test("Q5 Q3 where files were given a time in whole seconds, it tells accounts apart all the same", async () => {
+    const config = join(home, ".zcode", "v2", "config.json");
+    const text = readFileSync(config, "utf8");
+    utimesSync(config, 1_790_000_000, 1_790_000_000);
+    expect((await quota(["glm"])).code).toBe(0);
+    expect((await quota(["glm", "--line"])).out).toBe("5h 35% · Week 12%\n");
+    const other = `${config}.other`;
+    writeFileSync(other, text.replace(KEYS.glm, KEYS.glm.replace(/.$/, "x")));
+    utimesSync(other, 1_790_000_000, 1_790_000_000);
+    renameSync(other, config);
     expect((await quota(["glm", "--line"])).out).toBe("");
     await until(
       "nobody is behind any more",

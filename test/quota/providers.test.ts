@@ -1,6 +1,7 @@
 /** What each provider may answer, and what it then counts as. */
 
 import { afterAll, describe, expect, test } from "bun:test";
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { phrase } from "../../src/locale/index.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import type { Web } from "../../src/quota/ask.ts";
@@ -392,6 +393,37 @@ describe("answers that are none", () => {
       );
       expect([dripping.section.kind, dripping.reason?.key]).toEqual(["unavailable", "quota.reason.deadline"]);
     }, 20_000);
+
+    test(`Q2 ${name}: an answer is unpacked whichever way it is packed, and no further than is read of one that is not`, async () => {
+      const plain = new Uint8Array(2 << 20);
+      const well = providers[name].answer;
+      for (const [packing, pack] of Object.entries({
+        gzip: gzipSync,
+        "X-GZIP": gzipSync,
+        deflate: deflateSync,
+        br: brotliCompressSync,
+        zstd: zstdCompressSync,
+        identity: (bytes: Uint8Array) => bytes,
+      })) {
+        const packed = (bytes: Uint8Array) =>
+          new Response(new Uint8Array(pack(bytes)), { headers: { "content-encoding": packing } });
+        const read = await answered(name, async (request) =>
+          packed(new Uint8Array(await (await well(request)).arrayBuffer())),
+        );
+        expect([packing, read.section.kind]).toEqual([packing, "success"]);
+        const large = await answered(name, () => packed(plain));
+        expect([packing, large.reason?.key]).toEqual([packing, "quota.reason.large"]);
+        if (packing === "identity") continue;
+        const cut = await answered(
+          name,
+          () =>
+            new Response(new Uint8Array(pack(plain)).slice(0, 12), {
+              headers: { "content-encoding": packing },
+            }),
+        );
+        expect([packing, cut.reason?.key]).toEqual([packing, "quota.reason.packed"]);
+      }
+    });
 
     test(`Q2 Q6 ${name}: a redirect to another host is handed no credential`, async () => {
       const asked: unknown[] = [];

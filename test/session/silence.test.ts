@@ -144,3 +144,70 @@ test("B8 B6 a turn that stood still for ten minutes ends with what history holds
   expect(words.join("")).toBe("Hello.");
   await test.bridge.close();
 });
+
+test("B8 B20 a prompt that waits for its session is no silent turn, however long that takes", async () => {
+  const { test, client, server, id, answer } = await startRunning({}, quick());
+  server.push(sessionEvent("s1", 2, "turn.completed", { resultType: "success" }));
+  expect(await answer).toMatchObject({ stopReason: "end_turn" });
+  server.die(1);
+  let ended = false;
+  const next = client.prompt(id, "next").finally(() => {
+    ended = true;
+  });
+  const second = await test.server(1);
+  const probe = await second.take((frame) => frame.method === "runtime/capabilities");
+  second.push({ id: probe.id, result: {} });
+  const resume = await second.take((frame) => frame.method === "session/resume");
+  // Twenty minutes.
+  await Bun.sleep(2_000);
+  expect(ended).toBe(false);
+  expect(second.inbox.filter((frame) => frame.method === "session/read")).toEqual([]);
+  second.push({ id: resume.id, result: { session: { sessionId: "s1" }, runtime: { eventSeq: 2 } } });
+  await serveSubscribe(second);
+  const send = await second.take((frame) => frame.method === "session/send");
+  second.push({ id: send.id, result: { accepted: true } });
+  const { inputId } = send.params as Json;
+  second.push(sessionEvent("s1", 3, "turn.started", { inputId }, "t2"));
+  second.push(sessionEvent("s1", 4, "turn.completed", { resultType: "success" }, "t2"));
+  expect((await next).stopReason).toBe("end_turn");
+  expect(client.text("agent_message_chunk", id)).not.toContain("ten minutes");
+  await test.bridge.close();
+});
+
+test("B8 a turn that begins after it was given up is stopped, and what it says is dropped", async () => {
+  const { test, client, server, id, answer } = await startPrompted(quick());
+  const send = await server.take((frame) => frame.method === "session/send");
+  server.push({ id: send.id, result: { accepted: true } });
+  const done = answer.then((ended) => ended.stopReason);
+  let ended = false;
+  void done.then(() => {
+    ended = true;
+  });
+  while (!ended) {
+    const look = await server
+      .take((frame) => frame.method === "session/read" || frame.method === "session/messages", 100)
+      .catch(() => undefined);
+    if (look) server.push({ id: look.id, result: { projection: { turnCount: 1 }, messages: [] } });
+  }
+  expect(await done).toBe("end_turn");
+  const { inputId } = send.params as Json;
+  const started = { inputId, messageId: "u1", foregroundExecutionId: "fg-1" };
+  server.push(sessionEvent("s1", 1, "turn.started", started));
+  const stop = await server.take((frame) => frame.method === "v4/command");
+  expect((stop.params as Json).payload).toEqual({ expectedForegroundExecutionId: "fg-1" });
+  const delta = { kind: "text_delta", assistantMessageId: "m1", delta: "too late" };
+  server.push(sessionEvent("s1", 2, "model.streaming", delta));
+  server.push(sessionEvent("s1", 3, "turn.completed", { resultType: "cancelled" }));
+  server.push({ method: "state.updated", params: { sessionId: "s1", reason: "prompt_failed", patch: {} } });
+  const next = client.prompt(id, "next");
+  const again = await server.take((frame) => frame.method === "session/send");
+  server.push({ id: again.id, result: { accepted: true } });
+  const second = (again.params as Json).inputId;
+  server.push(sessionEvent("s1", 4, "turn.started", { inputId: second }, "t2"));
+  server.push(sessionEvent("s1", 5, "model.streaming", { ...delta, delta: "in time" }, "t2"));
+  server.push(sessionEvent("s1", 6, "turn.completed", { resultType: "success" }, "t2"));
+  expect((await next).stopReason).toBe("end_turn");
+  expect(client.text("agent_message_chunk", id)).not.toContain("too late");
+  expect(client.text("agent_message_chunk", id)).toContain("in time");
+  await test.bridge.close();
+});
