@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { scaledClock, systemClock } from "../../src/platform/clock.ts";
 import type { PlayedServer } from "../support/bridge.ts";
 import type { Json } from "../support/plainClient.ts";
-import { serveSubscribe, sessionEvent, startPrompted, startRunning } from "../support/played.ts";
+import { serveSubscribe, sessionEvent, settle, startPrompted, startRunning } from "../support/played.ts";
 
 const messages: Json[] = [
   { info: { messageId: "u1", role: "user" }, parts: [{ type: "text", text: "hi" }] },
@@ -150,6 +150,7 @@ test("B8 B20 a prompt that waits for its session is no silent turn, however long
   server.push(sessionEvent("s1", 2, "turn.completed", { resultType: "success" }));
   expect(await answer).toMatchObject({ stopReason: "end_turn" });
   server.die(1);
+  await settle();
   let ended = false;
   const next = client.prompt(id, "next").finally(() => {
     ended = true;
@@ -178,18 +179,16 @@ test("B8 a turn that begins after it was given up is stopped, and what it says i
   const { test, client, server, id, answer } = await startPrompted(quick());
   const send = await server.take((frame) => frame.method === "session/send");
   server.push({ id: send.id, result: { accepted: true } });
-  const done = answer.then((ended) => ended.stopReason);
-  let ended = false;
-  void done.then(() => {
-    ended = true;
-  });
-  while (!ended) {
-    const look = await server
-      .take((frame) => frame.method === "session/read" || frame.method === "session/messages", 100)
-      .catch(() => undefined);
-    if (look) server.push({ id: look.id, result: { projection: { turnCount: 1 }, messages: [] } });
-  }
-  expect(await done).toBe("end_turn");
+  const serving = (async () => {
+    for (;;) {
+      const look = await server.take(
+        (frame) => /^session\/(?:read|messages)$/.test(String(frame.method)),
+        500,
+      );
+      server.push({ id: look.id, result: { projection: { turnCount: 1 }, messages: [] } });
+    }
+  })().catch(() => {});
+  expect((await answer).stopReason).toBe("end_turn");
   const { inputId } = send.params as Json;
   const started = { inputId, messageId: "u1", foregroundExecutionId: "fg-1" };
   server.push(sessionEvent("s1", 1, "turn.started", started));
@@ -209,5 +208,6 @@ test("B8 a turn that begins after it was given up is stopped, and what it says i
   expect((await next).stopReason).toBe("end_turn");
   expect(client.text("agent_message_chunk", id)).not.toContain("too late");
   expect(client.text("agent_message_chunk", id)).toContain("in time");
+  await serving;
   await test.bridge.close();
 });
