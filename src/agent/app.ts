@@ -3,31 +3,33 @@
  * that what a client said at `initialize` is at hand in every handler.
  */
 
-import { type AgentApp, type AnyMessage, agent } from "@agentclientprotocol/sdk/unstable";
+import type { AnyMessage } from "@agentclientprotocol/sdk/unstable";
 import type { Backend } from "../backend/backend.ts";
 import { Client } from "../clients/client.ts";
 import type { Clients } from "../clients/clients.ts";
 import { errors } from "../errors/index.ts";
 import { type Language, phrase, t } from "../locale/index.ts";
 import type { Clock } from "../platform/clock.ts";
-import { type Obj, obj, str } from "../platform/json.ts";
+import { isObj, type Obj, obj, str } from "../platform/json.ts";
 import type { Log } from "../platform/log.ts";
 import type { Usage } from "../quota/types.ts";
 import type { Conversation } from "../session/conversation.ts";
+import type { ReplayMeta } from "../session/history.ts";
 import type { Sessions } from "../session/sessions.ts";
 import type { Credentials } from "../store/providers.ts";
-import { replayUpdates } from "../translate/history.ts";
 import { Actions } from "./actions.ts";
 import { Changes } from "./changes.ts";
 import { SlashCommands } from "./commands.ts";
 import { type LeftOut, promptContent } from "./content.ts";
 import { type Extensions, extensions } from "./extensions.ts";
-import { failureError, requestError, unlessCancelled } from "./failures.ts";
+import { failureError } from "./failures.ts";
 import { PromptLane } from "./lane.ts";
-import { LAST_ANSWERS_MS } from "./limits.ts";
+import { LAST_ANSWERS_MS, RESUMED_TAIL } from "./limits.ts";
 import { mcpServers } from "./mcp.ts";
 import { configOptions, modeState } from "./options.ts";
 import { rootPath } from "./paths.ts";
+import { Loads, pageLimit, replayLimit, showBatch } from "./replay.ts";
+import { agentApp } from "./routes.ts";
 import { slashCommands } from "./slash.ts";
 import { sdkStream, serialised } from "./stream.ts";
 
@@ -127,7 +129,8 @@ export function connectAgent(send: (message: string) => void, deps: AgentDeps): 
         for (const [waiting, size] of messages) take(waiting, size);
       }
       lane.sent(message);
-      if ("result" in message) surface.commands.answered(message.result);
+      if ("id" in message && !("method" in message)) surface.loads.answered(message.id);
+      if ("result" in message) surface.answered(message.result);
     }),
   );
   /** What came right behind an `initialize` that is not answered yet: served after it, in its order. */
@@ -142,6 +145,7 @@ export function connectAgent(send: (message: string) => void, deps: AgentDeps): 
     if (!client.initialized && method === "initialize" && (typeof id === "string" || Number.isFinite(id))) {
       behind = { initialize: id, messages: [] };
     }
+    if (method === "session/load" && client.initialized) surface.loads.came(id, obj(obj(message).params));
     if (!lane.take(message)) input.enqueue(message);
     note("in", message, size);
   };
@@ -160,88 +164,21 @@ export function connectAgent(send: (message: string) => void, deps: AgentDeps): 
     },
     offersChanged: (cwd) => surface.commands.offersChanged(cwd),
     settle: () => lane.end(),
-    closed: connection.closed.then(() => deps.clients.remove(client)),
+    closed: connection.closed.then(() => {
+      surface.loads.end();
+      deps.clients.remove(client);
+    }),
   };
 }
 
-/** @param started is told of each request of a session that is begun with. */
-function agentApp(surface: Surface, started: (session: string) => void): AgentApp {
-  const answered =
-    <P, R>(run: (params: P, signal: AbortSignal) => R | Promise<R>) =>
-    async ({ params, signal }: { params: P; signal: AbortSignal }): Promise<R> => {
-      const session = str(obj(params).sessionId);
-      try {
-        if (session !== undefined) started(session);
-        return await run(params, signal);
-      } catch (error) {
-        throw requestError(error, surface.language);
-      }
-    };
-  const cancellable = <P, R>(run: (params: P, signal: AbortSignal) => R | Promise<R>) =>
-    answered((params: P, signal) => unlessCancelled(signal, run, params));
-  const app = agent({ name: "zcode-acp" })
-    .onRequest(
-      "session/prompt",
-      answered((params, signal) =>
-        surface.prompt(obj(params), (cancel) => {
-          if (signal.aborted) cancel();
-          else signal.addEventListener("abort", cancel, { once: true });
-        }),
-      ),
-    )
-    .onRequest(
-      "initialize",
-      cancellable((params) => surface.initialize(obj(params))),
-    )
-    .onRequest(
-      "authenticate",
-      cancellable(() => surface.authenticate()),
-    )
-    .onRequest(
-      "session/new",
-      cancellable((params) => surface.newSession(obj(params))),
-    )
-    .onRequest(
-      "session/load",
-      cancellable((params, signal) => surface.load(obj(params), signal)),
-    )
-    .onRequest(
-      "session/resume",
-      cancellable((params) => surface.resume(obj(params))),
-    )
-    .onRequest(
-      "session/list",
-      cancellable((params) => surface.list(obj(params))),
-    )
-    .onRequest(
-      "session/close",
-      cancellable((params) => surface.close(obj(params))),
-    )
-    .onRequest(
-      "session/delete",
-      cancellable((params) => surface.delete(obj(params))),
-    )
-    .onRequest(
-      "session/set_mode",
-      cancellable((params) => surface.setMode(obj(params))),
-    )
-    .onRequest(
-      "session/set_config_option",
-      cancellable((params) => surface.setOption(obj(params))),
-    )
-    .onNotification("session/cancel", ({ params }) => surface.cancel(obj(params)));
-  for (const [name, run] of Object.entries(surface.extensions)) {
-    // The underscore is what ACP reserves for extensions; older clients of this agent send the name without it.
-    for (const method of [name, `_${name}`]) app.onRequest(method, obj, cancellable(run));
-  }
-  return app;
-}
-
-class Surface {
+export class Surface {
   readonly commands: SlashCommands;
   readonly extensions: Extensions;
   readonly language: Language;
   private readonly changes: Changes;
+  readonly loads: Loads;
+  /** Conversations whose tail is shown behind an answer, by that answer. */
+  private readonly resumed = new WeakMap<object, Conversation>();
 
   constructor(
     private readonly client: Client,
@@ -251,6 +188,7 @@ class Surface {
     this.language = language;
     const actions = new Actions(deps);
     this.changes = new Changes(sessions);
+    this.loads = new Loads(sessions, client);
     const shared = { sessions, actions, changes: this.changes, language };
     this.commands = new SlashCommands(
       client,
@@ -303,16 +241,22 @@ class Surface {
 
   async load(params: Obj, signal: AbortSignal) {
     const { conversation, id } = await this.attach(params);
-    const messages = await this.usable(conversation, id, () =>
-      this.deps.sessions.history(conversation, this.client, signal),
-    );
-    this.stillOpen(conversation, id);
-    if (!signal.aborted)
-      for (const update of replayUpdates(messages, conversation.cwd, this.language)) {
-        this.deps.clients.publishTo(this.client, conversation.id, update);
-      }
+    const limit = replayLimit(params);
+    const { history } = this.deps.sessions;
+    let meta: ReplayMeta;
+    const reader = this.loads.begin(id) ?? history.expect(conversation, this.client);
+    try {
+      const batch = await this.usable(conversation, id, () =>
+        history.load(conversation, limit, reader, signal),
+      );
+      this.stillOpen(conversation, id);
+      if (!signal.aborted) showBatch(this.deps.clients, this.client, conversation, batch, true);
+      meta = batch.meta;
+    } finally {
+      history.unexpect(conversation, reader);
+    }
     this.deps.shown(conversation, this.client);
-    return this.commands.offer(conversation, this.settings(conversation));
+    return this.commands.offer(conversation, { ...this.settings(conversation), replayMeta: meta });
   }
 
   async resume(params: Obj) {
@@ -322,7 +266,40 @@ class Surface {
       this.stillOpen(conversation, id);
     }
     this.deps.shown(conversation, this.client);
-    return this.commands.offer(conversation, this.settings(conversation));
+    const answer = this.commands.offer(conversation, this.settings(conversation));
+    // This client alone asks for no history, and shows what comes behind the answer.
+    if (this.client.isMartty) this.resumed.set(answer, conversation);
+    return answer;
+  }
+
+  /** To be told of every answer that has left. */
+  answered(answer: unknown): void {
+    this.commands.answered(answer);
+    const conversation = isObj(answer) ? this.resumed.get(answer) : undefined;
+    if (!conversation || !this.deps.sessions.registry.owns(conversation)) return;
+    const { history } = this.deps.sessions;
+    const reader = history.expect(conversation, this.client);
+    history
+      .load(conversation, RESUMED_TAIL, reader, new AbortController().signal)
+      .then((batch) => {
+        showBatch(this.deps.clients, this.client, conversation, batch, true);
+        history.unexpect(conversation, reader);
+      })
+      .catch(() => this.deps.log.once("replay", "warn", "what was resumed could not be shown"));
+  }
+
+  /** One page of what stands before a batch that this client was shown. */
+  async loadEarlier(params: Obj) {
+    const id = str(params.sessionId) ?? "";
+    const conversation = this.deps.sessions.registry.find(id);
+    if (!conversation || this.client.knownId(conversation.id) === undefined) throw errors.notAttached(id);
+    const batch = await this.deps.sessions.history.earlier(
+      conversation,
+      str(params.before) ?? "",
+      pageLimit(params),
+    );
+    showBatch(this.deps.clients, this.client, conversation, batch, false);
+    return { replayMeta: batch.meta };
   }
 
   async list(params: Obj) {

@@ -141,10 +141,11 @@ export function createBridge(deps: BridgeDeps): Bridge {
         if (update.kind === "title") titled(conversation, clients.all);
       },
       settings: (conversation, before) => announceSettings(clients, conversation, before, language),
+      hold: (conversation, update, client) => clients.hold(client, conversation.id, update),
       offers: (cwd) => {
         for (const connection of connections) connection.offersChanged(cwd);
       },
-      running: () => {},
+      running: (conversation, running) => clients.turn(conversation.id, running),
       asking: (conversation) => questions.asking(conversation),
       dropQuestions: (conversation) => questions.drop(conversation),
     },

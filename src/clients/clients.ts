@@ -4,11 +4,13 @@
  */
 
 import type { Update } from "../translate/updates.ts";
-import type { Client } from "./client.ts";
+import { Client } from "./client.ts";
 import { renderUpdate } from "./render.ts";
 
 export class Clients {
   private readonly attached = new Set<Client>();
+  /** Conversations whose turn runs, as it was told. */
+  private readonly running = new Set<string>();
 
   /** @param onSent is told the kind of each update that leaves, its conversation and its size in characters. */
   constructor(private readonly onSent: (kind: string, id: string, size: number) => void = () => {}) {}
@@ -41,6 +43,28 @@ export class Clients {
       client.outlet.send(`${client.updateHead(id)}${body}}}`);
       this.onSent(update.kind, id, body.length);
     }
+  }
+
+  /** A turn of any kind begins or ends; told once each to those who have the conversation. */
+  turn(id: string, running: boolean): void {
+    if (this.running.has(id) === running) return;
+    if (running) this.running.add(id);
+    else this.running.delete(id);
+    for (const client of this.attached) {
+      const sessionId = client.knownId(id);
+      if (!client.initialized || sessionId === undefined) continue;
+      const params = { sessionId, running };
+      client.outlet.send(JSON.stringify({ jsonrpc: "2.0", method: "$/zcode/turnState", params }));
+    }
+  }
+
+  /** @returns what sends an update, as it is now, to one client alone. */
+  hold(client: object, id: string, update: Update): () => void {
+    if (!(client instanceof Client)) return () => {};
+    const body = renderUpdate(update, client.style);
+    return () => {
+      if (body !== undefined) client.outlet.send(`${client.updateHead(id)}${body}}}`);
+    };
   }
 
   /** An update for one client alone, such as a replay's. */

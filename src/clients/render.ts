@@ -31,6 +31,16 @@ export function renderUpdate(update: Update, style: Style): string | undefined {
     }
     case "tool":
       return renderTool(update, style);
+    case "fold":
+      return JSON.stringify({
+        sessionUpdate: "tool_call",
+        toolCallId: update.id,
+        title: t(`fold.${update.fold}`, {}, update.language),
+        kind: "other",
+        status: "completed",
+        content: [textContent(fenced(update.text, ""))],
+        _meta: { zcode: { collapsed: true, kind: update.fold } },
+      });
     case "plan":
       return JSON.stringify({ sessionUpdate: "plan", entries: update.entries });
     case "usage":

@@ -11,6 +11,8 @@ import { newTaskBook } from "../tasks/background.ts";
 import { newTranslateState, type TranslateState } from "../translate/events.ts";
 import { Repeats } from "../translate/repeat.ts";
 import { newTurnState, type Outcome, type TimerName, type TurnState } from "../turn/machine.ts";
+import type { Earlier, Tally } from "./history.ts";
+import { LiveLog } from "./live.ts";
 import { EventOrder } from "./order.ts";
 import { NO_SETTINGS, type Settings } from "./settings.ts";
 
@@ -31,6 +33,12 @@ export interface PendingPrompt {
 
 /** Settings that a person chose. */
 export type Wish = Choice;
+
+export interface Reader {
+  readonly client: object;
+  /** What was said since the history was taken, and comes behind it. */
+  held: (() => void)[];
+}
 
 export class Conversation {
   // What each event touches stands together: with many conversations at once most of it is in no cache any more.
@@ -84,8 +92,14 @@ export class Conversation {
   readonly queuedInputs = new Map<string, string>();
   /** A second look at the to-do list that is due. */
   rereading: Timer | undefined;
-  /** Clients that read the whole history just now: what is caught up on is part of that. */
-  readonly readers = new Set<object>();
+  /** Loads that are about to show a client the history; the same client may have several. */
+  readonly readers = new Set<Reader>();
+  /** What the running turn has shown. */
+  readonly live = new LiveLog();
+  /** What is known of its history; undefined before that was read. */
+  tally: Tally | undefined;
+  /** What was read for a page and belongs to the next. */
+  earlier: Earlier | undefined;
   /** When its session was last known to be resident; milliseconds of the rules' clock. */
   trustedAt = 0;
   nextKey = 1;

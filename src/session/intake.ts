@@ -14,6 +14,7 @@ import type { Update } from "../translate/updates.ts";
 import { turnUsage } from "../translate/usage.ts";
 import type { TurnEnd } from "../turn/machine.ts";
 import type { Conversation } from "./conversation.ts";
+import { forgetEarlier } from "./history.ts";
 import { FILL_DEADLINE_MS, REVISION_STEP } from "./limits.ts";
 import type { Registry } from "./registry.ts";
 import type { TurnRunner } from "./turns.ts";
@@ -158,6 +159,7 @@ export class Intake {
       if (reason === "prompt_started" || reason === "compact_started") {
         this.turns.dispatch(conversation, { type: "lockTaken", compaction: reason === "compact_started" });
       } else if (LOCK_FREE.has(reason)) {
+        if (reason === "session_compacted") forgetEarlier(conversation);
         this.turns.dispatch(conversation, { type: "lockFree", failed: reason === "prompt_failed" });
       }
       this.hooks.settings(conversation, obj(params.patch));
@@ -197,6 +199,8 @@ export class Intake {
     conversation.prompted = true;
     const notification = source === "background_task" || source === "subagent";
     conversation.translate.shown.turnStarted(text(payload.messageId), notification);
+    // What an earlier try of the same prompt has shown, the history holds.
+    conversation.live.clear();
     const { stopping } = conversation.turns;
     const inputId = text(payload.inputId);
     // Given up before it began: nobody waits for its words any more.

@@ -40,3 +40,10 @@ export const CATALOGUE_DEADLINE_MS = 5_000;
 export const MAX_OFFERS = 500;
 /** Workspaces whose list is kept. */
 export const MAX_WORKSPACES = 32;
+/** Messages that are asked for beyond a tail, so that the turn of its oldest one is among them. */
+export const TURN_SLACK = 20;
+/** What was read for a page and not shown waits so long for the next page; milliseconds of real time. */
+export const EARLIER_MS = 60_000;
+/** How often a history is read again that was not whole, and the time between; milliseconds of real time. */
+export const PREFIX_READS = 20;
+export const PREFIX_WAIT_MS = 100;

@@ -8,7 +8,7 @@ import { RpcError } from "../backend/rpc.ts";
 import { errors } from "../errors/index.ts";
 import { type Language, t } from "../locale/index.ts";
 import type { Clock, Timer } from "../platform/clock.ts";
-import { list, type Obj, obj, text } from "../platform/json.ts";
+import { type Obj, obj, text } from "../platform/json.ts";
 import { errorName, type Log } from "../platform/log.ts";
 import type { AliasStore } from "../store/aliases.ts";
 import type { Offer } from "../store/catalogue.ts";
@@ -22,6 +22,7 @@ import { isRunning, type Notice, type Outcome } from "../turn/machine.ts";
 import { Catalogue } from "./catalogue.ts";
 import { Choices } from "./choices.ts";
 import { Conversation, type PromptContent, type Wish } from "./conversation.ts";
+import { History } from "./history.ts";
 import { Intake } from "./intake.ts";
 import { RECORD_CANCELLED_MS, RECORD_MS, SET_ASIDE_DEATHS } from "./limits.ts";
 import { SessionList } from "./list.ts";
@@ -35,8 +36,10 @@ import { TurnRunner } from "./turns.ts";
 import { SilenceWatch } from "./watch.ts";
 
 export interface SessionSink {
-  /** @param except clients that need not see it. */
+  /** @param except clients that are not told now. */
   update(conversation: Conversation, update: Update, except?: ReadonlySet<object>): void;
+  /** @returns what tells it to this client alone, as it is now. */
+  hold(conversation: Conversation, update: Update, client: object): () => void;
   /** Mode, model or level are not what they were before. */
   settings(conversation: Conversation, before: Settings): void;
   /** Other skills or commands than before may be named in this workspace. */
@@ -79,6 +82,7 @@ export class Sessions {
   private readonly titles: Titles;
   private readonly choices: Choices;
   private readonly todos: Todos;
+  readonly history: History;
   /** What the backend says of its own accord. */
   readonly intake: Intake;
   private closing: Promise<void> | undefined;
@@ -113,13 +117,17 @@ export class Sessions {
         if (backendId !== undefined) void this.titles.resumed(conversation, backendId);
       },
     });
+    this.history = new History(deps, this.residence);
     this.todos = new Todos(deps, this.residence, (conversation, update) =>
       this.deliver(conversation, update),
     );
     this.turns = new TurnRunner(deps, this.registry, this.residence, {
       update: (conversation, update) => this.deliver(conversation, update),
       running: (conversation, running) => {
-        if (!running) this.residence.trust(conversation);
+        if (!running) {
+          this.residence.trust(conversation);
+          conversation.live.clear();
+        }
         this.watch.running(conversation, running);
         deps.sink.running(conversation, running);
       },
@@ -278,29 +286,6 @@ export class Sessions {
     return answer;
   }
 
-  /**
-   * The stored messages of a conversation, whole, from a resume's own answer where one was needed.
-   * @param reader the client that is shown them, and needs no part of them besides.
-   * @param signal it does not wait for them any more.
-   */
-  async history(
-    conversation: Conversation,
-    reader: object,
-    signal: AbortSignal,
-  ): Promise<readonly unknown[]> {
-    if (conversation.backendId === undefined) return [];
-    conversation.readers.add(reader);
-    signal.addEventListener("abort", () => conversation.readers.delete(reader), { once: true });
-    try {
-      const snapshot = await this.residence.of(conversation);
-      if (snapshot) return list(snapshot.messages);
-      const params = { sessionId: conversation.backendId };
-      return list(obj(await this.residence.call(conversation, "session/messages", params)).messages);
-    } finally {
-      conversation.readers.delete(reader);
-    }
-  }
-
   /** Closes one conversation here and its runtime in the backend; what is stored stays. */
   async close(conversation: Conversation): Promise<void> {
     this.turns.retire(conversation);
@@ -433,12 +418,15 @@ export class Sessions {
   /** A session is back with its whole history: what of it was not shown is shown, to all who do not read it anyway. */
   private catchUp(conversation: Conversation, messages: unknown): void {
     if (!Array.isArray(messages)) return;
-    const { translate, readers } = conversation;
+    const { translate } = conversation;
     // What it held when it was opened first is for those who ask for it.
     if (conversation.residency > 1) {
-      for (const update of missedUpdates(translate, messages)) this.deliver(conversation, update, readers);
+      for (const update of missedUpdates(translate, messages)) this.deliver(conversation, update);
     }
     translate.shown.reset(lastMessageId(messages));
+    // Up to here it is in the history that they are shown.
+    for (const reader of conversation.readers) reader.held = [];
+    this.history.whole(conversation, messages);
   }
 
   /** The window of another model is another one; a backend that names none, or 0, leaves the list's word. */
@@ -451,19 +439,26 @@ export class Sessions {
     for (const update of setWindow(translate, chosen.contextWindow)) this.deliver(conversation, update);
   }
 
-  private deliver(conversation: Conversation, update: Update, except?: ReadonlySet<object>): void {
+  private deliver(conversation: Conversation, update: Update): void {
     if (!this.registry.owns(conversation)) return;
     if (update.kind === "mode") return this.fold(conversation, { mode: { current: update.mode } });
     if (update.kind === "title") return this.titles.pushed(conversation, update.title, update.source);
     if (update.kind === "text" && update.role !== "user") {
       const words = conversation.repeats[update.role].filter(update.text);
       if (words === "") return;
-      if (words !== update.text)
-        return this.deps.sink.update(conversation, { ...update, text: words }, except);
+      return this.show(conversation, words === update.text ? update : { ...update, text: words });
     }
-    this.deps.sink.update(conversation, update, except);
+    this.show(conversation, update);
     if (update.kind === "tool" && update.change === "closed" && update.card.name === "TodoWrite")
       this.todos.rereadSoon(conversation);
+  }
+
+  private show(conversation: Conversation, update: Update): void {
+    const { readers, turns, live } = conversation;
+    if (turns.turn) live.note(update);
+    if (readers.size === 0) return this.deps.sink.update(conversation, update);
+    for (const { client, held } of readers) held.push(this.deps.sink.hold(conversation, update, client));
+    this.deps.sink.update(conversation, update, new Set([...readers].map(({ client }) => client)));
   }
 
   /** A line of ours in the conversation: a message of its own, never stored and never replayed. */

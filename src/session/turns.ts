@@ -13,6 +13,7 @@ import { turnFailure } from "../translate/failure.ts";
 import type { Update } from "../translate/updates.ts";
 import { type Effect, type Input, isIdle, type Notice, type Outcome, reduce } from "../turn/machine.ts";
 import type { Conversation, PromptContent } from "./conversation.ts";
+import { forgetEarlier } from "./history.ts";
 import type { Registry } from "./registry.ts";
 import { isBusy, type Residence, UNSERVED_TOOLS } from "./residence.ts";
 
@@ -203,6 +204,7 @@ export class TurnRunner {
     for (const timer of conversation.timers.values()) timer.cancel();
     conversation.timers.clear();
     conversation.rereading?.cancel();
+    forgetEarlier(conversation);
     this.hooks.running(conversation, false);
     this.hooks.dropQuestions(conversation);
     const pending = [...conversation.prompts.values()];

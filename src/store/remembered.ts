@@ -24,7 +24,7 @@ type Kind = "choices" | "hidden";
 
 export class Remembered {
   private readonly file: SharedFile;
-  private queue: Promise<unknown> = Promise.resolve();
+  private queue: Promise<boolean> = Promise.resolve(true);
   /** What is on its way to the disk, or could not get there; undefined for what is to go. */
   private readonly unwritten: Readonly<Record<Kind, Map<string, Obj | undefined>>> = {
     choices: new Map(),
@@ -78,9 +78,10 @@ export class Remembered {
 
   /** Resolves when every later list, also another process's, leaves the session out. @returns whether it was written. */
   async hide(backendId: string): Promise<boolean> {
-    await this.put("hidden", backendId, {});
+    const written = await this.put("hidden", backendId, {});
     // What could not be written is not promised.
-    return !this.unwritten.hidden.delete(backendId);
+    if (!written) this.unwritten.hidden.delete(backendId);
+    return written;
   }
 
   /** It was used again, and is listed again. */
@@ -101,7 +102,8 @@ export class Remembered {
     return isObj(entry) ? entry : undefined;
   }
 
-  private put(kind: Kind, id: string, entry: Obj | undefined): Promise<unknown> {
+  /** @returns whether it was written. */
+  private put(kind: Kind, id: string, entry: Obj | undefined): Promise<boolean> {
     this.unwritten[kind].set(id, entry && { ...entry, at: this.clock.now() });
     if (!this.writing) {
       this.writing = true;
@@ -110,7 +112,7 @@ export class Remembered {
     return this.queue;
   }
 
-  private async write(): Promise<void> {
+  private async write(): Promise<boolean> {
     this.writing = false;
     const waiting = {
       choices: new Map(this.unwritten.choices),
@@ -126,10 +128,11 @@ export class Remembered {
         hidden: merged(obj(all.hidden), waiting.hidden),
       };
     });
-    if (!written) return;
+    if (!written) return false;
     for (const kind of ["choices", "hidden"] as const)
       for (const [id, entry] of waiting[kind])
         if (this.unwritten[kind].get(id) === entry) this.unwritten[kind].delete(id);
+    return true;
   }
 }
 

@@ -48,6 +48,13 @@ export function newTranslateState(cwd: string, language: Language): TranslateSta
   };
 }
 
+/** The plan as it was told last. */
+export function planShown(state: TranslateState): Update[] {
+  return state.lastPlan === "[]"
+    ? []
+    : [{ kind: "plan", entries: JSON.parse(state.lastPlan) as PlanEntry[] }];
+}
+
 /** One `session/event`: its `type` and `payload`. Turn events other than their effect on cards are not drawn here. */
 export function translateEvent(state: TranslateState, type: string, payload: Obj): Update[] {
   switch (type) {

@@ -3,74 +3,14 @@
  * own (`id`, `callID`) and the snapshots' (`messageId`, `callId`). Plumbing that a person must not see is left out.
  */
 
-import type { Language } from "../locale/index.ts";
 import { isObj, list, num, type Obj, obj, str, text } from "../platform/json.ts";
 import { BROKEN_OFF } from "./cards.ts";
-import {
-  closeOpenCards,
-  newTranslateState,
-  type TranslateState,
-  thoughtId,
-  translateEvent,
-} from "./events.ts";
+import { type TranslateState, thoughtId, translateEvent } from "./events.ts";
 import { isPassing, turnFailure } from "./failure.ts";
-import { Repeats } from "./repeat.ts";
 import type { Update } from "./updates.ts";
-import { typedWords } from "./wording.ts";
-
-/** What the agent's runtime put among a person's words: reminders anywhere, notices of tasks on lines of their own. */
-const REMINDER =
-  /\n*(?:<system-reminder>[\s\S]*?<\/system-reminder>|^<task-notification>[\s\S]*?<\/task-notification>$)\n*/gm;
-/** Texts that stand in a person's place and are none of theirs: hand-overs and rewritten tool calls. */
-const PLUMBING =
-  /^(?:This session is being continued from a previous conversation\b|Called the \S+ tool with the following input\b)/;
-
-/**
- * Updates in order, each to be rendered before the next is taken: a card is one object that changes as it goes.
- * @param messages `{info, parts}` in order; the latest of several with one id counts, at the first one's place.
- */
-export function* replayUpdates(
-  messages: readonly unknown[],
-  cwd: string,
-  language: Language,
-): Generator<Update> {
-  const state = newTranslateState(cwd, language);
-  const drawn = new Set<string>();
-  const repeats = { agent: new Repeats(), thought: new Repeats() };
-  let last: string | undefined;
-  /** The person's last words, where nothing answered them yet, or a failure that is tried again. */
-  let tried: string | undefined;
-  for (const { info, parts } of latestById(messages)) {
-    if (isHidden(info)) continue;
-    const id = messageIdOf(info);
-    if (info.role === "user") {
-      const said = userText(parts);
-      if (said === "") continue;
-      // A prompt that was tried again is stored once a try; its words, and what a try repeats, are shown once.
-      const again = said === tried;
-      for (const each of Object.values(repeats)) each.begin(again);
-      if (!again) yield { kind: "text", role: "user", messageId: id, text: said };
-      last = said;
-      // A try that failed before the model said anything may leave no answer at all.
-      tried = said;
-      continue;
-    }
-    tried = failedInPassing(info) ? last : undefined;
-    for (const part of parts) {
-      for (const update of assistantPart(state, part, id, drawn)) {
-        if (update.kind !== "text" || update.role === "user") yield update;
-        else {
-          const words = repeats[update.role].filter(update.text);
-          if (words !== "") yield { ...update, text: words };
-        }
-      }
-    }
-    yield* closeOpenCards(state);
-  }
-}
 
 /** True for an answer that ended in a failure after which the same prompt is tried again. */
-function failedInPassing(info: Obj): boolean {
+export function failedInPassing(info: Obj): boolean {
   if (!isObj(info.error)) return false;
   const { data } = info.error;
   return isPassing(turnFailure(isObj(data) ? data : info.error));
@@ -100,20 +40,6 @@ export function latestById(messages: readonly unknown[]): Message[] {
 
 export function messageIdOf(info: Obj): string | undefined {
   return text(info.messageId) ?? text(info.id);
-}
-
-export function isHidden(info: Obj): boolean {
-  const semantics = obj(info.semantics);
-  return semantics.transcriptVisibility === "hidden" || info.visibility === "model-only";
-}
-
-/** A person's words, without the reminders that the agent's runtime appended to them. */
-export function userText(parts: readonly Obj[]): string {
-  return parts
-    .filter((part) => part.type === "text" && part.synthetic !== true)
-    .map((part) => typedWords((str(part.text) ?? "").replace(REMINDER, "\n").trim()).trim())
-    .filter((words) => words !== "" && !PLUMBING.test(words))
-    .join("\n");
 }
 
 export function* assistantPart(

@@ -1,9 +1,10 @@
 /** What a session's history holds and no event has told: shown once the session is back, in the history's order. */
 
-import { isObj, type Obj, obj, str, text } from "../platform/json.ts";
+import { type Obj, obj, text } from "../platform/json.ts";
 import { isOpen } from "./cards.ts";
 import { closeOpenCards, type TranslateState } from "./events.ts";
-import { assistantPart, isHidden, latestById, messageIdOf, userText } from "./history.ts";
+import { assistantPart, latestById, messageIdOf } from "./history.ts";
+import { isHidden, isSummary, personSaid } from "./plumbing.ts";
 import type { Update } from "./updates.ts";
 
 /** The id of the last of these messages. */
@@ -42,7 +43,7 @@ export function* missedUpdates(state: TranslateState, messages: readonly unknown
       continue;
     }
     if (info.role === "user") {
-      const words = userText(parts);
+      const { words } = personSaid(info, parts);
       const ours = words === "" || shown.takePrompt(id, words);
       givenUp &&= ours;
       dropped = givenUp;
@@ -89,9 +90,4 @@ function isNews(state: TranslateState, part: Obj): boolean {
   card.cut = false;
   card.status = "in_progress";
   return true;
-}
-
-/** A compaction's summary is the agent's note to itself. */
-function isSummary(info: Obj): boolean {
-  return str(obj(info.semantics).kind) === "compact_summary" || isObj(info.summary);
 }

@@ -28,7 +28,7 @@ export class Shown {
   private currentId: string | undefined;
   private current = this.unnamed;
   /** The person's message that the running turn answers. */
-  private asked: string | undefined;
+  asked: string | undefined;
   private last: string | undefined;
   private notification = false;
   /** Prompts of ours whose messages no event has named yet. */

@@ -4,6 +4,7 @@
  */
 
 import type { Language } from "../locale/index.ts";
+import type { FoldKind } from "./plumbing.ts";
 
 /** ACP's tool kinds; the words are shared with every client. */
 export type ToolKind =
@@ -98,6 +99,14 @@ export type Update =
       readonly card: ToolCard;
       readonly appended: string;
       readonly soFar: string;
+    }
+  /** A note of the agent's runtime, as a card that stays closed. */
+  | {
+      readonly kind: "fold";
+      readonly id: string;
+      readonly fold: FoldKind;
+      readonly text: string;
+      readonly language: Language;
     }
   | { readonly kind: "plan"; readonly entries: readonly PlanEntry[] }
   /** Tokens in the context and the size of the window. */

@@ -162,6 +162,19 @@ export const ACTIONS: readonly Row[] = [
     },
   },
   {
+    name: "load by pages",
+    weight: 3,
+    async run(world) {
+      const conversation = world.someConversation();
+      const limit = world.random.int(0, 3);
+      const wait = world.random.chance(0.5);
+      if (!conversation || conversation.loads.length > 0) return undefined;
+      const sent = world.load(conversation, "session/load", limit);
+      if (wait) await world.settled(sent);
+      return `${limit} of ${conversation.index}`;
+    },
+  },
+  {
     name: "load twice",
     weight: 2,
     run(world) {

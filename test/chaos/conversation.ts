@@ -98,7 +98,12 @@ export class Telling {
 }
 
 export interface Load {
-  readonly sent: Sent;
+  /** The load, or the page that is asked for now. */
+  sent: Sent;
+  /** Messages of a tail and of each page before it; undefined where all comes at once. */
+  readonly limit?: number | undefined;
+  /** What the later pages brought, oldest first. */
+  readonly pages: Telling[];
   /** The last prompt that must stand in it where it ended well. */
   readonly since: number;
   replay: Telling | undefined;
@@ -152,9 +157,14 @@ export class Conversation {
   }
 
   /** Compares what a load brought with what was said; prompts that were open at its beginning are not asked for. */
-  compare({ replay, since, twin }: Load): string | undefined {
+  compare({ replay, since, twin, pages }: Load): string | undefined {
     if (twin) return undefined;
-    const persons = replay?.persons ?? [];
+    const parts = [...(replay ? [replay] : []), ...pages];
+    const persons = parts.flatMap((part) => part.persons);
+    const tags = parts.flatMap((part) => [...part.said.keys()]);
+    const doubled = tags.find((tag, at) => tags.indexOf(tag) !== at);
+    if (doubled !== undefined) return `two pages have ${doubled}`;
+    const all = new Set(tags);
     let place = -1;
     for (const prompt of this.prompts) {
       const places = persons.flatMap((words, at) => (words === prompt.text ? [at] : []));
@@ -166,7 +176,7 @@ export class Conversation {
       }
       if (prompt.outcome !== "end_turn" || prompt.cancelled || prompt.number > since) continue;
       if (at === undefined) return `the replay lacks prompt ${prompt.number}`;
-      const lost = missing(prompt, replay);
+      const lost = missing(prompt, all);
       if (lost.length > 0) return `the replay lacks ${lost.join(" ")}`;
     }
     return undefined;
@@ -174,9 +184,9 @@ export class Conversation {
 }
 
 /** The tags that a prompt which ended well must have brought, and did not. */
-export function missing(prompt: Prompt, telling: Telling | undefined): string[] {
+export function missing(prompt: Prompt, said: { has(tag: string): boolean }): string[] {
   if (prompt.cancelled || prompt.refused || prompt.sent.touched) return [];
-  return prompt.tags.filter((tag) => !telling?.said.has(tag));
+  return prompt.tags.filter((tag) => !said.has(tag));
 }
 
 function textOf(update: Json): string {

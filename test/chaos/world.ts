@@ -7,7 +7,7 @@ import { type Agent, within } from "../support/agent.ts";
 import type { Json } from "../support/plainClient.ts";
 import { Random } from "../support/random.ts";
 import { tempDir } from "../support/temp.ts";
-import { Conversation, missing, type Prompt, tagsIn } from "./conversation.ts";
+import { Conversation, type Load, missing, type Prompt, tagsIn } from "./conversation.ts";
 
 import { type Conditions, GONE_MS, Ground } from "./ground.ts";
 import { type Asked, Peer, type Sent } from "./peer.ts";
@@ -232,7 +232,7 @@ export class World {
   async loseFolder(): Promise<void> {
     if (this.ground.folderIsLost) return;
     // What is on its way to be opened is looked up in it.
-    for (const { loads } of this.conversations) for (const { sent } of [...loads]) await this.settled(sent);
+    for (const sent of [...this.peer.open.values()]) if (OPENING.has(sent.method)) await this.settled(sent);
     this.ground.loseFolder();
     this.bridge.unrecorded = true;
     this.bridge.blind = true;
@@ -320,7 +320,11 @@ export class World {
   }
 
   /** Opens it; a resume brings nothing of what was said. */
-  load(conversation: Conversation, method: "session/load" | "session/resume" = "session/load"): Sent {
+  load(
+    conversation: Conversation,
+    method: "session/load" | "session/resume" = "session/load",
+    limit?: number,
+  ): Sent {
     const since = this.nextPrompt - 1;
     const ready =
       conversation.running.length === 0
@@ -330,11 +334,20 @@ export class World {
       sessionId: conversation.id,
       cwd: this.ground.workspace,
       mcpServers: [],
+      ...(limit === undefined ? {} : { _meta: { zcode: { limit } } }),
     });
     const silent = method === "session/resume";
     const twins = conversation.loads.filter((load) => !load.sent.overtaken);
     if (!silent) for (const load of twins) load.twin = true;
-    if (!silent) conversation.loads.push({ sent, since: ready, replay: undefined, twin: twins.length > 0 });
+    if (!silent)
+      conversation.loads.push({
+        sent,
+        limit,
+        pages: [],
+        since: ready,
+        replay: undefined,
+        twin: twins.length > 0,
+      });
     conversation.open = true;
     conversation.closed = false;
     conversation.deathsBefore = this.relays.deaths;
@@ -417,6 +430,7 @@ export class World {
           ![...this.peer.open.values()].some(
             (each) => OPENING.has(each.method) && each.session === sent.session,
           );
+      if (load && conversation && this.nextPage(conversation, load)) return;
       const problem = load && conversation?.compare(load);
       if (problem) this.fault(problem, sent.session);
       return;
@@ -428,11 +442,24 @@ export class World {
     if (conversation && OPENING.has(sent.method) && !sent.overtaken) conversation.open = false;
   }
 
+  /** Asks for the page before what a load by pages has brought. @returns whether there is one. */
+  private nextPage(conversation: Conversation, load: Load): boolean {
+    const { hasMore, cursor } = (load.sent.result?.replayMeta ?? {}) as Json;
+    if (load.limit === undefined || hasMore !== true) return false;
+    if (load.replay) load.pages.unshift(load.replay);
+    load.replay = undefined;
+    load.sent = this.request(EARLIER, { sessionId: conversation.id, before: cursor, limit: load.limit });
+    conversation.loads.push(load);
+    return true;
+  }
+
   /** An error that a backend's end explains. */
   private mayFail(sent: Sent, name: string): boolean {
     if (sent.touched && LOST.has(name)) return true;
     const { fileBlocks, nowhere, noState } = this.bridge.conditions;
     if (name === NOT_DELETED) return fileBlocks !== undefined || nowhere === true || noState === true;
+    // No page is worth bringing a session up again.
+    if (sent.method === EARLIER && (name === NOT_ATTACHED || (name === EXPIRED && sent.touched))) return true;
     if (name !== UNKNOWN) return false;
     const conversation = this.byId.get(sent.session);
     // What came behind a load that failed, or that a close overtook, finds nothing.
@@ -480,7 +507,7 @@ export class World {
     conversation.deathsBefore = this.relays.deaths;
     conversation.endedWellAt ??= performance.now();
     if (!this.bridge.unrecorded) conversation.recorded = true;
-    const lost = missing(prompt, conversation.live);
+    const lost = missing(prompt, conversation.live.said);
     if (lost.length > 0) this.fault(`prompt ${number} ended without ${lost.join(" ")}`, conversation.id);
   }
 }
@@ -494,4 +521,7 @@ const UNKNOWN = "ZACP-201";
 /** It could not be written down that a conversation is deleted. */
 const NOT_DELETED = "ZACP-209";
 const CLOSING: ReadonlySet<string> = new Set(["session/close", "session/delete"]);
+const EARLIER = "session/load_earlier";
+const EXPIRED = "ZACP-210";
+const NOT_ATTACHED = "ZACP-211";
 const OPENING: ReadonlySet<string> = new Set(["session/load", "session/resume"]);

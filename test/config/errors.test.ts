@@ -82,6 +82,8 @@ describe("errors", () => {
       errors.taskUnknown("exec_1"),
       errors.badCursor("x"),
       errors.notDeleted("/one/sessions.json"),
+      errors.cursorExpired(),
+      errors.notAttached("s1"),
       errors.sessionSetAside("s"),
       errors.loginFailed("ENOENT"),
       errors.flagsTogether("zcode-acp quota", "--line, --json"),

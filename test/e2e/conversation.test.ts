@@ -17,7 +17,7 @@ test("A2 initialize tells what works and nothing else, in one version of the pro
     loadSession: true,
     promptCapabilities: { image: true, embeddedContext: true },
     mcpCapabilities: { http: true, sse: true },
-    sessionCapabilities: { list: {}, resume: {}, close: {} },
+    sessionCapabilities: { list: {}, resume: {}, close: {}, delete: {} },
     auth: {},
   });
   const newer = await agent.client.request("initialize", { protocolVersion: 7, clientCapabilities: {} });

@@ -17,6 +17,7 @@ const ALIKE: ReadonlySet<string> = new Set([
   "quota.glm",
   "quota.opencode",
   "quota.ollama",
+  "error.cursorExpired",
   "slash.quota.hint",
 ]);
 

@@ -33,6 +33,18 @@ test("P2 A7 what was chosen is there for a later process, until the backend reme
 test("R32 what one process hides another leaves out, and each of several keeps what the others wrote", async () => {
   const dir = tempDir("remembered");
   const [one, two] = [open(dir), open(dir)];
+  // Again and again, each of them while another is under way.
+  const often = Array.from({ length: 5 }, async () => {
+    await Promise.resolve();
+    return one.hide("often");
+  });
+  expect(await Promise.all(often)).toEqual([true, true, true, true, true]);
+  const later = Array.from({ length: 5 }, async (_, i) => {
+    await Bun.sleep(i);
+    return one.hide("often");
+  });
+  expect(await Promise.all(later)).toEqual([true, true, true, true, true]);
+  one.show("often");
   await Promise.all([one.hide("s1"), two.hide("s2"), one.hide("__proto__"), two.hide("s3")]);
   two.choose("x", { mode: "yolo" });
   await two.flushed();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { Obj } from "../../src/platform/json.ts";
-import { replayUpdates } from "../../src/translate/history.ts";
+import { replay as replayItems, transcript } from "../../src/translate/transcript.ts";
 import type { Update } from "../../src/translate/updates.ts";
 import { eachSeed, type Random, someText, someValue, WRONG_VALUES } from "../support/random.ts";
 import { Watcher } from "./watch.ts";
@@ -11,7 +11,7 @@ const CWD = "/home/ana/shop";
 function replay(messages: readonly unknown[]): { updates: Update[]; watcher: Watcher } {
   const updates: Update[] = [];
   const watcher = new Watcher();
-  for (const update of replayUpdates(messages, CWD, "en")) {
+  for (const update of replayItems(transcript(messages), CWD, "en")) {
     watcher.take([update]);
     updates.push(structuredClone(update));
   }

@@ -1,7 +1,8 @@
 /** What leaves for a person's words, and that it can be taken back. */
 
 import { expect, test } from "bun:test";
-import { replayUpdates, userText } from "../../src/translate/history.ts";
+import { personSaid } from "../../src/translate/plumbing.ts";
+import { replay, transcript } from "../../src/translate/transcript.ts";
 import { plainWords, skillWords, typedTitle, typedWords } from "../../src/translate/wording.ts";
 import { eachSeed } from "../support/random.ts";
 
@@ -16,13 +17,15 @@ test("R40 R41 whatever was typed comes back from what left for it", () => {
   for (const words of ["", "text", "a\u200bb", "a\n\n\u200bb"]) expect(typedWords(words)).toBe(words);
 });
 
+const words = (parts: { type: string; text: string }[]) => personSaid({}, parts).words;
+
 test("R40 R41 a replay, and a title of first words, show what was typed", () => {
   const stored = skillWords("tdd", "/tdd fix the login");
   const reminder = "<system-reminder>be kind</system-reminder>";
-  expect(userText([{ type: "text", text: `${stored}\n\n${reminder}` }])).toBe("/tdd fix the login");
-  expect(userText([{ type: "text", text: plainWords("/Users/me is there") }])).toBe("/Users/me is there");
+  expect(words([{ type: "text", text: `${stored}\n\n${reminder}` }])).toBe("/tdd fix the login");
+  expect(words([{ type: "text", text: plainWords("/Users/me is there") }])).toBe("/Users/me is there");
   const message = { info: { messageId: "m1", role: "user" }, parts: [{ type: "text", text: stored }] };
-  expect([...replayUpdates([message], "/one", "en")]).toEqual([
+  expect([...replay(transcript([message]), "/one", "en")]).toEqual([
     { kind: "text", role: "user", messageId: "m1", text: "/tdd fix the login" },
   ]);
   const joined = stored.replace(/\s+/g, " ");

@@ -1,0 +1,55 @@
+/** What the running turn has shown so far: who opens the conversation meanwhile is shown it, before the history has it. */
+
+import type { ToolCard, Update } from "../translate/updates.ts";
+
+type Entry =
+  | { readonly role: "agent" | "thought"; readonly messageId: string | undefined; text: string }
+  | { readonly cardId: string };
+
+export class LiveLog {
+  private entries: Entry[] = [];
+  /** Cards as they are now. */
+  private cards = new Map<string, ToolCard>();
+
+  get isEmpty(): boolean {
+    return this.entries.length === 0;
+  }
+
+  note(update: Update): void {
+    if (update.kind === "text") {
+      const { role, messageId, text } = update;
+      if (role === "user") return;
+      const last = this.entries.at(-1);
+      if (last && "role" in last && last.role === role && last.messageId === messageId) last.text += text;
+      else this.entries.push({ role, messageId, text });
+    } else if (update.kind === "tool") {
+      const { card } = update;
+      if (!this.cards.has(card.id)) this.entries.push({ cardId: card.id });
+      this.cards.set(card.id, card);
+    }
+  }
+
+  /** @param drawn cards that the history has shown already. */
+  *updates(drawn: ReadonlySet<string>): Generator<Update> {
+    for (const entry of this.entries) {
+      if ("role" in entry) {
+        yield { kind: "text", ...entry };
+        continue;
+      }
+      const card = this.cards.get(entry.cardId);
+      if (!card || drawn.has(card.id)) continue;
+      const { output } = card;
+      yield { kind: "tool", change: "opened", card };
+      if (card.command && output !== "")
+        yield { kind: "tool", change: "output", card, appended: output, soFar: output };
+      const ended = card.status === "completed" || card.status === "failed";
+      if (ended) yield { kind: "tool", change: "closed", card };
+    }
+  }
+
+  clear(): void {
+    if (this.entries.length === 0) return;
+    this.entries = [];
+    this.cards = new Map();
+  }
+}

@@ -1,0 +1,166 @@
+/**
+ * Stored messages as a person counts them: which of them show something, and where turns begin. A replay of any part
+ * begins at a turn, so that pages joined are the whole.
+ */
+
+import type { Language } from "../locale/index.ts";
+import { list, type Obj, obj, text } from "../platform/json.ts";
+import { closeOpenCards, newTranslateState } from "./events.ts";
+import { assistantPart, failedInPassing, messageIdOf } from "./history.ts";
+import { type Fold, isHidden, isSummary, personSaid, textOf } from "./plumbing.ts";
+import { Repeats } from "./repeat.ts";
+import type { Update } from "./updates.ts";
+
+export interface Item {
+  /** Its place in the whole history, where that is known. */
+  readonly at: number;
+  readonly id: string | undefined;
+  readonly info: Obj;
+  readonly parts: readonly Obj[];
+  /** What a person said in it; empty for everything else. */
+  readonly words: string;
+  readonly folds: readonly Fold[];
+  /** A turn of a person's begins with it. */
+  readonly starts: boolean;
+  /** It shows something, and counts. */
+  readonly shows: boolean;
+  /** The same prompt as before, tried again: what it repeats is shown once. */
+  readonly again: boolean;
+}
+
+/** Which ids stand several times in a history, and where each stands first, counted from its beginning. */
+export type Doubles = ReadonlyMap<string, number>;
+
+/**
+ * @param messages `{info, parts}` in order; the latest of several with one id counts, at the first one's place.
+ * @param offset how many stand before these.
+ * @param doubles of the whole history: one whose first place is before these is not one of these.
+ */
+export function transcript(messages: readonly unknown[], offset = 0, doubles?: Doubles): Item[] {
+  const items: Item[] = [];
+  const seen = new Map<string, number>();
+  /** Messages with their places, the latest content at the first place. */
+  const kept: { at: number; info: Obj; parts: readonly Obj[]; id: string | undefined }[] = [];
+  messages.forEach((value, index) => {
+    const info = obj(obj(value).info);
+    const at = offset + index;
+    const message = { at, info, parts: list(obj(value).parts).map(obj), id: messageIdOf(info) };
+    const place = message.id === undefined ? undefined : seen.get(message.id);
+    if (place !== undefined) {
+      kept[place] = { ...message, at: kept[place]?.at ?? at };
+      return;
+    }
+    if (message.id !== undefined) {
+      const first = doubles?.get(message.id);
+      if (first !== undefined && first < offset) return;
+      seen.set(message.id, kept.length);
+    }
+    kept.push(message);
+  });
+  /** The person's last words, where nothing answered them yet, or a failure that is tried again. */
+  let tried: string | undefined;
+  let last: string | undefined;
+  for (const { at, info, parts, id } of kept) {
+    if (info.role === "user") {
+      const { words, folds } = personSaid(info, parts);
+      const again = words !== "" && words === tried;
+      if (words !== "") {
+        last = words;
+        // A try that failed before the model said anything may leave no answer at all.
+        tried = words;
+      }
+      const starts = words !== "" && !again;
+      items.push({ at, id, info, parts, words, folds, starts, again, shows: starts || folds.length > 0 });
+      continue;
+    }
+    const hidden = isHidden(info);
+    const folds: Fold[] = isSummary(info) ? [{ kind: "compact", text: textOf(parts) }] : [];
+    if (!hidden) tried = failedInPassing(info) ? last : undefined;
+    const shows = folds.length > 0 || (!hidden && parts.some(shown));
+    items.push({ at, id, info, parts, words: "", folds, starts: false, again: false, shows });
+  }
+  return items;
+}
+
+/** Ids that stand several times, each with its first place. */
+export function doublesIn(messages: readonly unknown[]): Doubles {
+  const first = new Map<string, number>();
+  const doubles = new Map<string, number>();
+  messages.forEach((value, at) => {
+    const id = messageIdOf(obj(obj(value).info));
+    if (id === undefined) return;
+    const place = first.get(id);
+    if (place === undefined) first.set(id, at);
+    else doubles.set(id, place);
+  });
+  return doubles;
+}
+
+function shown(part: Obj): boolean {
+  if (part.type === "text") return text(part.text) !== undefined;
+  if (part.type === "reasoning") return (text(part.text) ?? text(part.content)) !== undefined;
+  return part.type === "tool" && text(part.tool) !== undefined;
+}
+
+export interface Counted {
+  readonly messages: number;
+  readonly turns: number;
+}
+
+export function counted(items: readonly Item[], from = 0, to = items.length): Counted {
+  let messages = 0;
+  let turns = 0;
+  for (let i = from; i < to; i++) {
+    if (items[i]?.shows) messages++;
+    if (items[i]?.starts) turns++;
+  }
+  return { messages, turns };
+}
+
+/**
+ * Where a batch of `limit` messages that ends before `end` begins: at the start of the turn that the oldest of them is in.
+ * @returns undefined where that is before the first item.
+ */
+export function batchStart(items: readonly Item[], end: number, limit: number): number | undefined {
+  if (limit <= 0) return end;
+  let at = end;
+  for (let left = limit; at > 0 && left > 0; ) if (items[--at]?.shows) left--;
+  while (at > 0 && !items[at]?.starts) at--;
+  return items[at]?.starts ? at : undefined;
+}
+
+/** Updates in order, each to be rendered before the next is taken: a card is one object that changes as it goes. */
+export function* replay(items: Iterable<Item>, cwd: string, language: Language): Generator<Update> {
+  const state = newTranslateState(cwd, language);
+  const drawn = new Set<string>();
+  const repeats = { agent: new Repeats(), thought: new Repeats() };
+  for (const { at, id, info, parts, words, folds, again } of items) {
+    for (const [index, fold] of folds.entries()) {
+      const card = `histfold_${id ?? at}${index === 0 ? "" : `_${index}`}`;
+      yield {
+        kind: "fold",
+        id: card,
+        fold: fold.kind,
+        text: fold.text,
+        language,
+      };
+    }
+    if (info.role === "user") {
+      if (words === "") continue;
+      for (const each of Object.values(repeats)) each.begin(again);
+      if (!again) yield { kind: "text", role: "user", messageId: id, text: words };
+      continue;
+    }
+    if (isHidden(info) || isSummary(info)) continue;
+    for (const part of parts) {
+      for (const update of assistantPart(state, part, id, drawn)) {
+        if (update.kind !== "text" || update.role === "user") yield update;
+        else {
+          const rest = repeats[update.role].filter(update.text);
+          if (rest !== "") yield { ...update, text: rest };
+        }
+      }
+    }
+    yield* closeOpenCards(state);
+  }
+}
