@@ -135,6 +135,7 @@ export const EN = {
   "notice.silent":
     "The agent has said nothing and made no progress for ten minutes; the turn was ended. Send a prompt to go on.",
   "notice.modelReplaced": "The model {gone} is not there any more; {instead} is used instead.",
+  "notice.modelGone": "The model of this conversation is not there any more; {instead} is used instead.",
   "notice.steered": "Your prompt joined the turn that was running already.",
   "notice.goalPaused": "The goal is paused for your prompt.",
   "notice.left.large":

@@ -138,6 +138,7 @@ export const zh = (): Readonly<Record<keyof typeof EN, string>> => ({
   "notice.waiting.prompts": "正在等待前面的提示。",
   "notice.silent": "代理十分钟没有输出，也没有进展，本轮已结束。发送一条提示即可继续。",
   "notice.modelReplaced": "模型 {gone} 已不可用，改用 {instead}。",
+  "notice.modelGone": "此会话使用的模型已不可用，改用 {instead}。",
   "notice.steered": "您的提示已并入正在进行的一轮。",
   "notice.goalPaused": "目标已暂停，先处理您的提示。",
   "notice.left.large": "{name} 太大，无法交给代理；只告知了名称，代理可以自行查看。",

@@ -10,6 +10,7 @@ import { newTaskBook } from "../tasks/background.ts";
 import { newTranslateState, type TranslateState } from "../translate/events.ts";
 import { Repeats } from "../translate/repeat.ts";
 import { newTurnState, type Outcome, type TimerName, type TurnState } from "../turn/machine.ts";
+import type { Asked } from "./models.ts";
 import { EventOrder } from "./order.ts";
 import { type ModelRef, NO_SETTINGS, type Settings } from "./settings.ts";
 
@@ -63,6 +64,8 @@ export class Conversation {
   settings: Settings = NO_SETTINGS;
   /** Chosen before first use, to ride in `session/create`, or while the backend could not take it. */
   wanted: Wish = {};
+  /** What the session under way was asked to be made with. */
+  asked: Asked | undefined;
   title = "";
   /** A person chose the title. */
   titlePinned = false;

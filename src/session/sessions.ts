@@ -23,6 +23,7 @@ import { Conversation, type PromptContent, type Wish } from "./conversation.ts";
 import { Intake } from "./intake.ts";
 import { RECORD_CANCELLED_MS, RECORD_MS, SET_ASIDE_DEATHS, TODO_REREAD_MS } from "./limits.ts";
 import { SessionList } from "./list.ts";
+import { type Offered, seeded } from "./models.ts";
 import { Registry } from "./registry.ts";
 import { Residence, todosOf, wishedSettings } from "./residence.ts";
 import { chosenModel, foldSettings, type Settings, sameSettings } from "./settings.ts";
@@ -60,6 +61,10 @@ export interface SessionDeps {
   readonly language: Language;
   /** The skills and commands that lie on the disk for a workspace. */
   readonly onDisk: (cwd: string) => Promise<readonly Offer[]>;
+  /** The models of ZCode's files, for conversations whose session has named none. */
+  readonly offered: () => Offered;
+  /** The provider that a person pinned. */
+  readonly provider: string | undefined;
 }
 
 export class Sessions {
@@ -86,13 +91,12 @@ export class Sessions {
     this.residence = new Residence(deps, this.registry, {
       event: (params) => this.intake.event(params),
       update: (conversation, update) => this.deliver(conversation, update),
-      settings: (conversation, patch) => this.fold(conversation, patch),
+      settings: (conversation, patch, whole) => this.fold(conversation, patch, whole),
       created: (conversation, session) => {
         const backendId = text(session.sessionId);
         if (backendId !== undefined) this.titles.created(conversation, backendId, session.traceId);
       },
-      replaced: (conversation, gone, instead) =>
-        this.say(conversation, t("notice.modelReplaced", { gone, instead }, deps.language)),
+      say: (conversation, words) => this.say(conversation, words),
       resumed: (conversation, snapshot) => {
         this.catchUp(conversation, snapshot.messages);
         // Whatever ran there and asked is over.
@@ -368,13 +372,28 @@ export class Sessions {
   private register(id: string, cwd: string, mcpServers: readonly Obj[]): Conversation {
     const { newId, language } = this.deps;
     const conversation = new Conversation(id, cwd, mcpServers, `acp-${newId()}`, language);
+    conversation.settings = seeded(conversation.settings, this.deps.offered(), false);
     this.registry.add(conversation);
     return conversation;
   }
 
-  private fold(conversation: Conversation, patch: Obj): void {
+  /** The files may offer other models than before: conversations without a session are shown those. */
+  offersModels(): void {
+    const offered = this.deps.offered();
+    for (const conversation of this.registry.all()) {
+      const { backendId, settings, wanted } = conversation;
+      if (backendId === undefined)
+        this.settle(conversation, seeded(settings, offered, wanted.model !== undefined));
+    }
+  }
+
+  /** @param whole there where the patch has the full list of models: what it is folded into. */
+  private fold(conversation: Conversation, patch: Obj, whole?: Settings): void {
+    this.settle(conversation, foldSettings(whole ?? conversation.settings, patch, whole !== undefined));
+  }
+
+  private settle(conversation: Conversation, after: Settings): void {
     const before = conversation.settings;
-    const after = foldSettings(before, patch);
     conversation.settings = after;
     // A record that was closed while it was brought up speaks for nobody.
     if (!this.registry.owns(conversation)) return;
