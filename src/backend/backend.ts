@@ -20,7 +20,14 @@ import {
   STDERR_SHOWN_LINES,
 } from "./limits.ts";
 import type { Launch, Located, VersionOf } from "./locate.ts";
-import { type ModelPair, OlderProviders, PushedProviders, RUNTIME_MODEL, withoutKey } from "./registry.ts";
+import {
+  type ModelPair,
+  OlderProviders,
+  PushedProviders,
+  RUNTIME_MODEL,
+  refusedKey,
+  withoutKey,
+} from "./registry.ts";
 import { CODE, LostError, type RequestOptions, RpcError, type RpcHooks, type ServerRequest } from "./rpc.ts";
 import { AppServer, type ServerExit, type ServerProcess } from "./server.ts";
 import { compareVersions } from "./version.ts";
@@ -198,6 +205,13 @@ export class Backend {
     await this.pushProviders(server, cwd);
   }
 
+  /** True where the model's provider goes along with each choice of it, so that no list need name it. */
+  lends(model: ModelPair): boolean {
+    const server = this.server;
+    if (!server?.providers || server.refusedKeys.get("session/send")?.has(RUNTIME_MODEL)) return false;
+    return this.older.runtimeModel(model) !== undefined;
+  }
+
   private pushProviders(server: AppServer, cwd: string): Promise<void> | undefined {
     const { providers } = server;
     if (!providers || !this.older.due(providers, cwd)) return undefined;
@@ -258,10 +272,7 @@ export class Backend {
       } catch (failure) {
         const error = failure instanceof RpcError && provider ? withoutKey(failure, provider) : failure;
         if (error instanceof RpcError && error.code === CODE.invalidParams) {
-          const { message } = error;
-          const key =
-            optional.find((name) => name in sent && message.includes(`"${name}"`)) ??
-            (RUNTIME_MODEL in sent && message.includes(RUNTIME_MODEL) ? RUNTIME_MODEL : undefined);
+          const key = refusedKey(error.message, sent, optional);
           if (key !== undefined) {
             refused = server.refusedKeys.get(method) ?? new Set();
             refused.add(key);

@@ -202,3 +202,10 @@ export function withoutKey(error: RpcError, runtimeModel: Obj): RpcError {
   }
   return new RpcError(error.method, error.code, clean(error.message), data);
 }
+
+/** The key that a build will not take, of those that may be left out. */
+export function refusedKey(message: string, sent: Obj, optional: readonly string[]): string | undefined {
+  const key = optional.find((name) => name in sent && message.includes(`"${name}"`));
+  // What is wrong with the provider may be told by a path below its key.
+  return key ?? (RUNTIME_MODEL in sent && message.includes(RUNTIME_MODEL) ? RUNTIME_MODEL : undefined);
+}

@@ -278,6 +278,7 @@ export const EN = {
   "word.title": "the model gives the conversation a title",
   "word.compact": "compaction before the next request, as when the context is full",
   "word.goal": "sets a goal; only shown, nothing follows it",
+  "word.model": "says which model runs, and its level of thought",
   "word.header": "asks for headers of an official MCP server",
   "word.spawn": "leaves a child in the process group that the simulator never ends",
   "word.spawn-setsid": "the same, outside the group",

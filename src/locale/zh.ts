@@ -270,6 +270,7 @@ export const zh = (): Readonly<Record<keyof typeof EN, string>> => ({
   "word.title": "模型给会话起标题",
   "word.compact": "在下一次请求前压缩，如同上下文已满",
   "word.goal": "设置目标；只是显示，不会有后续",
+  "word.model": "说出正在运行的模型及其思考等级",
   "word.header": "请求官方 MCP 服务器的请求头",
   "word.spawn": "在进程组中留下一个模拟器不会结束的子进程",
   "word.spawn-setsid": "同上，但在进程组之外",

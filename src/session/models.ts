@@ -180,6 +180,7 @@ export class Models {
         await this.set(conversation, call, meant.ref, asked.thought);
       return;
     }
+    if (!asked.refused && sameModel(settings.model, asked.model) && this.backend.lends(asked.model)) return;
     const current = chosenModel(settings) ?? (await this.first(conversation, call));
     if (asked.chosen && current) this.replaced(conversation, asked.model.modelId, current.label);
   }
@@ -190,6 +191,7 @@ export class Models {
     if (model === undefined || fromFiles || models.length === 0 || chosenModel(conversation.settings)) return;
     const meant = meantModel(models, model);
     if (meant) return this.set(conversation, call, meant.ref);
+    if (this.backend.lends(model)) return;
     const first = await this.first(conversation, call);
     if (first) this.replaced(conversation, model.modelId, first.label);
   }
