@@ -5,6 +5,7 @@ import { type Language, t } from "../locale/index.ts";
 import type { Conversation } from "../session/conversation.ts";
 import {
   currentLevel,
+  currentMode,
   levelsOf,
   MODES,
   type ModelChoice,
@@ -18,13 +19,6 @@ const MODE_NAMES: Readonly<Record<string, "mode.build" | "mode.edit" | "mode.pla
   plan: "mode.plan",
   yolo: "mode.yolo",
 };
-
-/** The mode shown before the backend has named one: its own default. */
-const DEFAULT_MODE = "build";
-
-export function currentMode(settings: Settings): string {
-  return settings.mode ?? DEFAULT_MODE;
-}
 
 /** Modes to choose from; the one that the backend is in is always among them. */
 export function modeIds(settings: Settings): string[] {

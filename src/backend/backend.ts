@@ -6,19 +6,13 @@
 
 import { errors, ProductError } from "../errors/index.ts";
 import { phrase } from "../locale/index.ts";
-import { type Clock, sleep } from "../platform/clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { Obj } from "../platform/json.ts";
 import { errorName, type Log } from "../platform/log.ts";
 import { maskSecrets, safeName } from "../platform/mask.ts";
 import type { Credentials } from "../store/providers.ts";
 import { accountSnapshot, type HeaderRefusal, headersFor } from "./account.ts";
-import {
-  OLDEST_VERSION,
-  PROBE_DEADLINE_MS,
-  QUIET_RESET_MS,
-  RESTART_MS,
-  STDERR_SHOWN_LINES,
-} from "./limits.ts";
+import { OLDEST_VERSION, PROBE_DEADLINE_MS, STDERR_SHOWN_LINES } from "./limits.ts";
 import type { Launch, Located, VersionOf } from "./locate.ts";
 import {
   type ModelPair,
@@ -28,6 +22,7 @@ import {
   refusedKey,
   withoutKey,
 } from "./registry.ts";
+import { Restarts } from "./restarts.ts";
 import { CODE, LostError, type RequestOptions, RpcError, type RpcHooks, type ServerRequest } from "./rpc.ts";
 import { AppServer, type ServerExit, type ServerProcess } from "./server.ts";
 import { compareVersions } from "./version.ts";
@@ -104,9 +99,7 @@ export class Backend {
   private replaced: AppServer | undefined;
   private closed = false;
   private readonly ending = new AbortController();
-  /** Ends of a working process, less than the quiet time apart. */
-  private deaths = 0;
-  private diedAt = Number.NEGATIVE_INFINITY;
+  private readonly restarts: Restarts;
   private startCount = 0;
   private closing: Promise<void> | undefined;
   private readonly older: OlderProviders;
@@ -117,6 +110,7 @@ export class Backend {
     private readonly hooks: BackendHooks,
   ) {
     this.older = new OlderProviders(deps);
+    this.restarts = new Restarts(deps.rules);
   }
 
   /** Whether the build is of app 3.12 or newer, as the last process said; undefined before the first one has. */
@@ -291,7 +285,7 @@ export class Backend {
   }
 
   private async start(): Promise<AppServer> {
-    await this.backOff();
+    await this.restarts.backOff(this.ending.signal);
     const stamp = this.deps.credentialsStamp();
     const located = await this.deps.locate(this.ending.signal);
     const launch = located.launch;
@@ -317,7 +311,7 @@ export class Backend {
       ({ code, signal }) => {
         if (this.server === server) this.server = undefined;
         if (!probed || this.closed || this.replaced === server) return;
-        this.noteDeath();
+        this.restarts.noteDeath();
         const how = signal ? `signal ${signal}` : `code ${code}`;
         const tail = shownTail(server.stderrTail);
         this.deps.log.write("warn", `the app-server ended (${how})${tail ? `: ${tail}` : ""}`);
@@ -403,20 +397,6 @@ export class Backend {
         this.deps.log.once(`account:${error.code}`, "warn", `the account push was refused (${error.code})`);
       }
     }
-  }
-
-  private noteDeath(): void {
-    const now = this.deps.rules.mono();
-    this.deaths = now - this.diedAt > QUIET_RESET_MS ? 1 : this.deaths + 1;
-    this.diedAt = now;
-  }
-
-  /** A backend that keeps dying is started again more and more slowly; one that was quiet for long starts at once. */
-  private async backOff(): Promise<void> {
-    if (this.deaths === 0) return;
-    const wait = RESTART_MS[Math.min(this.deaths, RESTART_MS.length) - 1] ?? 0;
-    const left = this.diedAt + wait - this.deps.rules.mono();
-    if (left > 0) await sleep(this.deps.rules, left, this.ending.signal);
   }
 
   private startError(launch: Launch, server: AppServer, exit: ServerExit): ProductError {

@@ -176,13 +176,17 @@ export class Models {
     const meant = meantModel(settings.models, asked.model);
     if (meant) {
       const wanting = meant.levels.length > 0 && settings.thought === undefined;
-      if (asked.refused || wanting || !sameModel(settings.model, meant.ref))
-        await this.set(conversation, call, meant.ref, asked.thought);
-      return;
+      if (!asked.refused && !wanting && sameModel(settings.model, meant.ref)) return;
+      try {
+        return await this.set(conversation, call, meant.ref, asked.thought);
+      } catch (error) {
+        if (!(error instanceof RpcError) || error.code === CODE.notResident) throw error;
+      }
     }
     if (!asked.refused && sameModel(settings.model, asked.model) && this.backend.lends(asked.model)) return;
     const current = chosenModel(settings) ?? (await this.first(conversation, call));
-    if (asked.chosen && current) this.replaced(conversation, asked.model.modelId, current.label);
+    if (asked.chosen && current && !sameModel(current.ref, asked.model))
+      this.replaced(conversation, asked.model.modelId, current.label);
   }
 
   /** A session whose model is not there any more runs nothing: the first that is there takes its place, and is named. */

@@ -190,8 +190,13 @@ export class Residence {
       throw error;
     }
     this.trust(conversation);
-    if (!fresh) await this.models.repair(conversation, this.direct);
-    else if (asked) await this.models.settle(conversation, this.direct, asked);
+    try {
+      if (!fresh) await this.models.repair(conversation, this.direct);
+      else if (asked) await this.models.settle(conversation, this.direct, asked);
+    } catch (error) {
+      // It is there, and what its model is worth shows at the first turn.
+      if (!(error instanceof RpcError) || isEvicted(error)) throw error;
+    }
     return snapshot;
   }
 
@@ -255,30 +260,22 @@ export class Residence {
     try {
       return obj(await resume());
     } catch (error) {
-      if (isModelGone(error) && (await this.cured(conversation))) return obj(await resume());
+      if (isModelGone(error) && (await unlessRefused(this.models.cureUnseen(conversation, this.direct))))
+        return obj(await resume());
       if (!isEvicted(error)) throw error;
       // A session that was never prompted is not stored: a fresh one stands behind the same placeholder.
       // Of what an earlier bridge did with it only the app's list tells.
       const used = conversation.residency === 0 && (await this.deps.index.wasUsed(backendId));
       if (conversation.prompted || conversation.id === backendId || used)
         throw errors.sessionUnknown(conversation.id);
-      const { mode, model, thought } = conversation.settings;
+      const { mode, thought } = conversation.settings;
       conversation.wanted = {
         ...(mode ? { mode } : {}),
-        ...(model ? { model } : {}),
+        ...(model && !fromFiles ? { model } : {}),
         ...(thought ? { thought } : {}),
+        ...conversation.wanted,
       };
       return this.createSession(conversation);
-    }
-  }
-
-  /** A session that cannot be resumed for its model is given another one, where that can be done. */
-  private async cured(conversation: Conversation): Promise<boolean> {
-    try {
-      return await this.models.cureUnseen(conversation, this.direct);
-    } catch (error) {
-      if (error instanceof RpcError) return false;
-      throw error;
     }
   }
 
@@ -386,7 +383,8 @@ export class Residence {
     } catch (error) {
       const again = () =>
         this.deps.backend.call(method, { ...params, sessionId: conversation.backendId }, optional, options);
-      if (isModelGone(error) && (await this.models.cure(conversation, this.direct))) return again();
+      if (isModelGone(error) && (await unlessRefused(this.models.cure(conversation, this.direct))))
+        return again();
       if (!isEvicted(error)) throw error;
       conversation.residentIn = 0;
       return this.alone(async () => {
@@ -404,6 +402,16 @@ export class Residence {
         }
       });
     }
+  }
+}
+
+/** False as well where the backend will not: what was wrong before is told then. */
+async function unlessRefused(cure: Promise<boolean>): Promise<boolean> {
+  try {
+    return await cure;
+  } catch (error) {
+    if (error instanceof RpcError) return false;
+    throw error;
   }
 }
 

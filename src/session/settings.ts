@@ -43,6 +43,13 @@ export const NO_SETTINGS: Settings = {
 /** Modes that every build knows; a session may be in another, which is then shown as well. */
 export const MODES = ["build", "edit", "plan", "yolo"] as const;
 
+/** The mode before the backend has named one: its own default. */
+const DEFAULT_MODE = "build";
+
+export function currentMode(settings: Settings): string {
+  return settings.mode ?? DEFAULT_MODE;
+}
+
 /**
  * `settings` after a snapshot's `settings` or a `state.updated` patch; both have the same shape, which older
  * builds wrapped once more. Parts that are not named stay. Full model lists come only in some snapshots, so a
@@ -170,9 +177,8 @@ export function parseModel(value: string): ModelRef | undefined {
 /** True where nothing that a person sees of them differs. */
 export function sameSettings(a: Settings, b: Settings): boolean {
   return (
-    a.mode === b.mode &&
-    a.thought === b.thought &&
-    a.levels.join() === b.levels.join() &&
+    currentMode(a) === currentMode(b) &&
+    levelsOf(a).join() === levelsOf(b).join() &&
     sameModel(a.model, b.model) &&
     currentLevel(a) === currentLevel(b) &&
     a.models.length === b.models.length &&
