@@ -196,8 +196,7 @@ describe.each(ERAS)("era %s", (era) => {
         .length;
     const before = told();
     await set(agent, session, "model", "two\\m");
-    // The oldest takes model and level in two steps.
-    expect(told() - before).toBe(era === "0.15" ? 2 : 1);
+    expect(told() - before).toBe(1);
     expect(await runs(agent, session)).toBe(isOld(era) ? "two/m at high" : "two/m");
     await set(agent, session, "model", "n");
     expect(await runs(agent, session)).toBe("two/n");
