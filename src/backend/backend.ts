@@ -199,6 +199,11 @@ export class Backend {
     await this.pushProviders(server, cwd);
   }
 
+  /** True where the running build was given the list of providers, and has not said that it takes none. */
+  get listed(): boolean {
+    return this.server?.providers?.wanted === true;
+  }
+
   /** True where the model's provider goes along with each choice of it, so that no list need name it. */
   lends(model: ModelPair): boolean {
     const server = this.server;

@@ -154,10 +154,11 @@ export class Models {
     return { model: model && this.spelled(model), thought, chosen, refused: false };
   }
 
-  /** What was shown as the model is what is used. An older build begins with the plan's first by itself. */
+  /** What was shown as the model is what is used. An older build that takes no list begins with the plan by itself. */
   private guessed({ model, fromFiles }: Settings): ModelRef | undefined {
     if (!fromFiles || model === undefined) return undefined;
-    return this.backend.modern === false && isPlan(model.providerId) ? undefined : model;
+    const { modern, listed } = this.backend;
+    return modern === false && !listed && isPlan(model.providerId) ? undefined : model;
   }
 
   /** As the build at hand spells it. */

@@ -118,6 +118,15 @@ async function runs(agent: Agent, session: string): Promise<string> {
   return agent.client.text("agent_message_chunk", session).slice(before);
 }
 
+async function writeBlackBox(agent: Agent): Promise<void> {
+  agent.child.kill("SIGUSR1");
+  const state = join(agent.home, ".local", "state", "zcode-acp");
+  const written = () =>
+    existsSync(state) && readdirSync(state).some((name) => name.endsWith(".blackbox.json"));
+  for (let i = 0; i < 200 && !written(); i++) await Bun.sleep(25);
+  expect(written()).toBe(true);
+}
+
 /** Everything that a run left behind beside ZCode's own files. */
 function said(agent: Agent): string {
   const state = join(agent.home, ".local", "state", "zcode-acp");
@@ -167,7 +176,7 @@ describe.each(ERAS)("era %s", (era) => {
     }
     const model = isOld(era) ? "two/m at low" : "two/m";
     expect(await runs(agent, session)).toBe(model);
-    expect(existsSync(join(home, ".zcode", "sim"))).toBe(true);
+    await writeBlackBox(agent);
     await agent.close();
     expect(said(agent)).not.toContain(KEY);
 
@@ -344,15 +353,48 @@ describe.each(OLD)("older era %s", (era) => {
   });
 });
 
-describe.each(["3.12", "0.16.9"] as const)("newer era %s", (era) => {
-  const plan = (id: string): Json => ({
-    provider: { [id]: { enabled: true, options: { apiKey: KEY }, models: { "GLM-5.3": {} } } },
-  });
+/** A plan as older apps keep it. */
+const plan = (id: string): Json => ({
+  [id]: { enabled: true, options: { apiKey: KEY }, models: { "GLM-5.3": {} } },
+});
+const PLAN = "bigmodel-coding-plan";
 
+test.each(OLD)("B17 era %s: a plan is begun with, wherever in the file it stands", async (era) => {
+  const started = start(era, files(era, plan(`builtin:${PLAN}`)));
+  const { agent } = started;
+  await agent.client.initialize();
+  const { session, options } = await fresh(started);
+  expect(option(options, "model")).toMatchObject({ currentValue: `builtin:${PLAN}\\GLM-5.3` });
+  expect(values(options)).toHaveLength(4);
+  expect(await runs(agent, session)).toBe(`builtin:${PLAN}/GLM-5.3`);
+  await agent.close();
+  expect(said(agent)).not.toContain(KEY);
+});
+
+test("B17 a plan's conversation goes on with the same plan after an upgrade, which spells it differently", async () => {
+  const home = tempDir("home");
+  const config = { "config.json": { provider: plan(`builtin:${PLAN}`) } };
+  const before = start("0.16.5", config, { home });
+  await before.agent.client.initialize();
+  const { session } = await fresh(before);
+  expect(await runs(before.agent, session)).toBe(`builtin:${PLAN}/GLM-5.3`);
+  await before.agent.close();
+  const { agent } = start("0.16.9", config, { home, sim: "--plan" });
+  await agent.client.initialize();
+  const params = { sessionId: session, cwd: before.agent.workspace, mcpServers: [] };
+  const loaded = await agent.client.request("session/load", params);
+  const value = "account:bigmodel-individual-coding-plan\\GLM-5.3";
+  expect(option(loaded.configOptions, "model")).toMatchObject({ currentValue: value });
+  expect(await runs(agent, session)).toBe("account:bigmodel-individual-coding-plan/GLM-5.3 at high");
+  expect(agent.client.text("agent_message_chunk", session)).not.toContain("any more");
+  await agent.close();
+});
+
+describe.each(["3.12", "0.16.9"] as const)("newer era %s", (era) => {
   test("B17 B19 a plan of the older file is shown as this build spells it, and runs", async () => {
     const started = start(
       era,
-      { "config.json": plan("builtin:bigmodel-coding-plan"), ...files(era) },
+      { "config.json": { provider: plan(`builtin:${PLAN}`) }, ...files(era) },
       { sim: "--plan" },
     );
     const { agent } = started;
@@ -367,7 +409,7 @@ describe.each(["3.12", "0.16.9"] as const)("newer era %s", (era) => {
   });
 
   test("B17 P2 a choice in the older spelling, or of a plan's model that no file names, is what is meant", async () => {
-    const started = start(era, { "config.json": plan("builtin:bigmodel-coding-plan") }, { sim: "--plan" });
+    const started = start(era, { "config.json": { provider: plan(`builtin:${PLAN}`) } }, { sim: "--plan" });
     const { agent } = started;
     await agent.client.initialize();
     for (const [value, model] of [
