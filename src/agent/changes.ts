@@ -2,8 +2,9 @@
 
 import { errors } from "../errors/index.ts";
 import type { Conversation } from "../session/conversation.ts";
+import { takesByForm } from "../session/models.ts";
 import type { Sessions } from "../session/sessions.ts";
-import { findModel, levelsOf, parseModel } from "../session/settings.ts";
+import { findModel, levelsOf, parseModel, sameModel } from "../session/settings.ts";
 import { modeIds } from "./options.ts";
 
 export class Changes {
@@ -17,11 +18,14 @@ export class Changes {
 
   async model(conversation: Conversation, value: string): Promise<void> {
     const { settings } = conversation;
-    // Before any list is known a value is taken by its form alone; the backend judges it at first use.
+    // What no list can know is taken by its form alone; the backend judges it at first use.
+    const named = parseModel(value);
     const model =
-      findModel(settings, value)?.ref ?? (settings.models.length === 0 ? parseModel(value) : undefined);
+      findModel(settings, value)?.ref ?? (named && takesByForm(settings, named) ? named : undefined);
     if (!model) throw errors.badOption("model", value);
-    if (settings.model?.providerId === model.providerId && settings.model.modelId === model.modelId) return;
+    // What was only shown so far is chosen by being named.
+    const chosen = conversation.backendId !== undefined || conversation.wanted.model !== undefined;
+    if (chosen && sameModel(settings.model, model)) return;
     await this.sessions.change(conversation, { model });
   }
 

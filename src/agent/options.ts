@@ -5,6 +5,7 @@ import { type Language, t } from "../locale/index.ts";
 import type { Conversation } from "../session/conversation.ts";
 import {
   currentLevel,
+  currentMode,
   levelsOf,
   MODES,
   type ModelChoice,
@@ -18,13 +19,6 @@ const MODE_NAMES: Readonly<Record<string, "mode.build" | "mode.edit" | "mode.pla
   plan: "mode.plan",
   yolo: "mode.yolo",
 };
-
-/** The mode shown before the backend has named one: its own default. */
-const DEFAULT_MODE = "build";
-
-export function currentMode(settings: Settings): string {
-  return settings.mode ?? DEFAULT_MODE;
-}
 
 /** Modes to choose from; the one that the backend is in is always among them. */
 export function modeIds(settings: Settings): string[] {
@@ -51,9 +45,10 @@ export function configOptions(conversation: Conversation, language: Language) {
     currentValue: currentMode(settings),
     options: modeIds(settings).map((value) => ({ value, ...modeText(value, language) })),
   };
-  const { model, models } = settings;
+  const { model, models, fromFiles } = settings;
   const thought = thoughtOption(settings, language);
-  if (models.length === 0) return [mode, ...thought];
+  // Files tell what there is to choose from, and never what a session has chosen.
+  if (models.length === 0 || (fromFiles && model === undefined)) return [mode, ...thought];
   const known = models.some(
     (choice) => choice.ref.modelId === model?.modelId && choice.ref.providerId === model?.providerId,
   );
@@ -95,10 +90,15 @@ function thoughtOption(settings: Settings, language: Language) {
   ];
 }
 
-/** A model's label, with its provider where two share it. */
+/** A model's label, with its provider where two share it or the id; providers of one name are told apart by theirs. */
 function modelName(choice: ModelChoice, all: readonly ModelChoice[]): string {
-  const twins = all.filter((other) => other.label === choice.label).length > 1;
-  return twins ? `${choice.label} (${choice.providerLabel ?? choice.ref.providerId})` : choice.label;
+  const { label, providerLabel, ref } = choice;
+  const twins = all.filter(
+    (other) => other !== choice && (other.label === label || other.ref.modelId === ref.modelId),
+  );
+  if (twins.length === 0) return label;
+  const alike = twins.some((other) => other.providerLabel === providerLabel && other.label === label);
+  return `${label} (${alike ? ref.providerId : (providerLabel ?? ref.providerId)})`;
 }
 
 function modeText(id: string, language: Language): { name: string; description?: string } {

@@ -4,11 +4,11 @@ import { type Language, sentence, t } from "../locale/index.ts";
 import { obj, str } from "../platform/json.ts";
 import type { Conversation } from "../session/conversation.ts";
 import type { Sessions } from "../session/sessions.ts";
-import { levelsOf, modelValue } from "../session/settings.ts";
+import { currentMode, levelsOf, modelValue } from "../session/settings.ts";
 import type { Actions } from "./actions.ts";
 import type { Changes } from "./changes.ts";
 import type { SlashCommand } from "./commands.ts";
-import { currentMode, modeIds } from "./options.ts";
+import { modeIds } from "./options.ts";
 
 export interface SlashCommandDeps {
   readonly sessions: Sessions;

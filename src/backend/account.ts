@@ -9,13 +9,31 @@ import { list, num, type Obj, obj, str } from "../platform/json.ts";
 import type { Credentials } from "../store/providers.ts";
 
 const PLAN_IDS = /^account:(zai|bigmodel)-(individual-coding-plan|start-plan)$/;
+const BUILTIN_IDS = /^builtin:(zai|bigmodel)-(coding-plan|start-plan)$/;
 const HEADER_IDS = /^account:(zai|bigmodel)-individual-coding-plan$/;
 
 /** The id under which `v2/config.json` and the plan cache know an account provider. */
-function builtinId(accountId: string): string | undefined {
+export function builtinId(accountId: string): string | undefined {
   const match = PLAN_IDS.exec(accountId);
   if (!match) return undefined;
   return `builtin:${match[1]}-${match[2] === "start-plan" ? "start-plan" : "coding-plan"}`;
+}
+
+/** The id under which a newer registry knows a built-in provider; undefined where it knows none. */
+export function accountId(builtin: string): string | undefined {
+  const match = BUILTIN_IDS.exec(builtin);
+  if (!match) return undefined;
+  return `account:${match[1]}-${match[2] === "start-plan" ? "start-plan" : "individual-coding-plan"}`;
+}
+
+/** True for ids of a plan, whose models stand in no file of a person's. */
+export function isPlan(providerId: string): boolean {
+  return PLAN_IDS.test(providerId) || BUILTIN_IDS.test(providerId);
+}
+
+/** True where both are one provider: older and newer builds spell a plan differently. */
+export function sameProvider(a: string, b: string): boolean {
+  return a === b || builtinId(a) === b || builtinId(b) === a;
 }
 
 /**

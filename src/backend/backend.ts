@@ -6,22 +6,26 @@
 
 import { errors, ProductError } from "../errors/index.ts";
 import { phrase } from "../locale/index.ts";
-import { type Clock, sleep } from "../platform/clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { Obj } from "../platform/json.ts";
 import { errorName, type Log } from "../platform/log.ts";
 import { maskSecrets, safeName } from "../platform/mask.ts";
 import type { Credentials } from "../store/providers.ts";
 import { accountSnapshot, type HeaderRefusal, headersFor } from "./account.ts";
-import {
-  OLDEST_VERSION,
-  PROBE_DEADLINE_MS,
-  QUIET_RESET_MS,
-  RESTART_MS,
-  STDERR_SHOWN_LINES,
-} from "./limits.ts";
+import { OLDEST_VERSION, PROBE_DEADLINE_MS, STDERR_SHOWN_LINES } from "./limits.ts";
 import type { Launch, Located, VersionOf } from "./locate.ts";
+import {
+  type ModelPair,
+  OlderProviders,
+  PushedProviders,
+  RUNTIME_MODEL,
+  refusedKey,
+  withoutKey,
+} from "./registry.ts";
+import { Restarts } from "./restarts.ts";
 import { CODE, LostError, type RequestOptions, RpcError, type RpcHooks, type ServerRequest } from "./rpc.ts";
 import { AppServer, type ServerExit, type ServerProcess } from "./server.ts";
+import { compareVersions } from "./version.ts";
 
 /** Answers one request of the app-server; a second answer is dropped. */
 export interface Reply {
@@ -42,6 +46,13 @@ export interface BackendHooks {
   lost(error: ProductError): void;
   /** The process is about to be replaced; every session of it must be resumed before it is used again. */
   restarting(): void;
+  /** A process was started and its era is known, before anything else is asked of it. */
+  started(): void;
+}
+
+export interface BackendRequest extends RequestOptions {
+  /** The model that this is about: older builds are given its provider beside it. */
+  readonly model?: ModelPair | undefined;
 }
 
 export interface BackendDeps {
@@ -88,16 +99,24 @@ export class Backend {
   private replaced: AppServer | undefined;
   private closed = false;
   private readonly ending = new AbortController();
-  /** Ends of a working process, less than the quiet time apart. */
-  private deaths = 0;
-  private diedAt = Number.NEGATIVE_INFINITY;
+  private readonly restarts: Restarts;
   private startCount = 0;
   private closing: Promise<void> | undefined;
+  private readonly older: OlderProviders;
+  private lastModern: boolean | undefined;
 
   constructor(
     private readonly deps: BackendDeps,
     private readonly hooks: BackendHooks,
-  ) {}
+  ) {
+    this.older = new OlderProviders(deps);
+    this.restarts = new Restarts(deps.rules);
+  }
+
+  /** Whether the build is of app 3.12 or newer, as the last process said; undefined before the first one has. */
+  get modern(): boolean | undefined {
+    return this.lastModern;
+  }
 
   /** How often a process has been started; sessions that an earlier one held are not resident any more. */
   get generation(): number {
@@ -137,7 +156,7 @@ export class Backend {
     method: string,
     params: Obj,
     optional: readonly string[] = [],
-    options?: RequestOptions,
+    options?: BackendRequest,
   ): Promise<unknown> {
     const server = this.server?.alive ? this.server : await this.ready();
     return this.callOn(server, method, params, optional, options);
@@ -161,12 +180,43 @@ export class Backend {
    * pushed again. A build that takes no push got its key when it was started: where it has failed for want of one, it is
    * started anew.
    * @param mayRestart asked where that would be needed; true where nothing runs that would be lost.
+   * @param cwd the workspace that the prompt belongs to.
    */
-  beforePrompt(mayRestart: () => boolean): Promise<void> | undefined {
+  beforePrompt(mayRestart: () => boolean, cwd?: string): Promise<void> | undefined {
     const server = this.server;
-    if (!server?.alive || (this.table === undefined && !this.lacksKey)) return undefined;
-    if (this.deps.credentialsStamp() === this.pushedStamp) return undefined;
-    return this.table === undefined ? this.renew(server, mayRestart) : this.pushAccount(server);
+    if (!server?.alive) return undefined;
+    const providers = cwd === undefined ? undefined : this.pushProviders(server, cwd);
+    if (this.table === undefined && !this.lacksKey) return providers;
+    if (this.deps.credentialsStamp() === this.pushedStamp) return providers;
+    const account = () =>
+      this.table === undefined ? this.renew(server, mayRestart) : this.pushAccount(server);
+    return providers ? providers.then(account) : account();
+  }
+
+  /** Before a session of this workspace is made or resumed. */
+  async prepare(cwd: string): Promise<void> {
+    const server = await this.ready();
+    await this.pushProviders(server, cwd);
+  }
+
+  /** True where the running build was given the list of providers, and has not said that it takes none. */
+  get listed(): boolean {
+    return this.server?.providers?.wanted === true;
+  }
+
+  /** True where the model's provider goes along with each choice of it, so that no list need name it. */
+  lends(model: ModelPair): boolean {
+    const server = this.server;
+    if (!server?.providers || server.refusedKeys.get("session/send")?.has(RUNTIME_MODEL)) return false;
+    return this.older.runtimeModel(model) !== undefined;
+  }
+
+  private pushProviders(server: AppServer, cwd: string): Promise<void> | undefined {
+    const { providers } = server;
+    if (!providers || !this.older.due(providers, cwd)) return undefined;
+    return this.older.push(providers, cwd, (method, params, options) =>
+      this.callOn(server, method, params, [], options),
+    );
   }
 
   /** A turn failed because nobody is signed in, or no longer. */
@@ -206,19 +256,22 @@ export class Backend {
     method: string,
     params: Obj,
     optional: readonly string[],
-    options?: RequestOptions,
+    options?: BackendRequest,
   ): Promise<unknown> {
     let refused = server.refusedKeys.get(method);
+    const provider = server.providers ? this.older.runtimeModel(options?.model) : undefined;
+    const all = provider ? { ...params, [RUNTIME_MODEL]: provider } : params;
     for (;;) {
       const known = refused;
       const sent = known?.size
-        ? Object.fromEntries(Object.entries(params).filter(([key]) => !known.has(key)))
-        : params;
+        ? Object.fromEntries(Object.entries(all).filter(([key]) => !known.has(key)))
+        : all;
       try {
         return await server.rpc.request(method, sent, options);
-      } catch (error) {
+      } catch (failure) {
+        const error = failure instanceof RpcError && provider ? withoutKey(failure, provider) : failure;
         if (error instanceof RpcError && error.code === CODE.invalidParams) {
-          const key = optional.find((name) => name in sent && error.message.includes(`"${name}"`));
+          const key = refusedKey(error.message, sent, optional);
           if (key !== undefined) {
             refused = server.refusedKeys.get(method) ?? new Set();
             refused.add(key);
@@ -237,7 +290,7 @@ export class Backend {
   }
 
   private async start(): Promise<AppServer> {
-    await this.backOff();
+    await this.restarts.backOff(this.ending.signal);
     const stamp = this.deps.credentialsStamp();
     const located = await this.deps.locate(this.ending.signal);
     const launch = located.launch;
@@ -263,7 +316,7 @@ export class Backend {
       ({ code, signal }) => {
         if (this.server === server) this.server = undefined;
         if (!probed || this.closed || this.replaced === server) return;
-        this.noteDeath();
+        this.restarts.noteDeath();
         const how = signal ? `signal ${signal}` : `code ${code}`;
         const tail = shownTail(server.stderrTail);
         this.deps.log.write("warn", `the app-server ended (${how})${tail ? `: ${tail}` : ""}`);
@@ -279,6 +332,10 @@ export class Backend {
         recent,
         this.probe(server).catch((error) => recent.then(() => Promise.reject(error))),
       ]);
+      this.lastModern = server.modern;
+      // The simulator has models of its own, and is given nobody's keys.
+      if (!server.modern && launch.source !== "simulator") server.providers = new PushedProviders();
+      this.hooks.started();
       await this.pushAccount(server);
       if (this.closed) throw errors.bridgeClosing();
     } catch (error) {
@@ -309,12 +366,14 @@ export class Backend {
     }
   }
 
-  /** Any answer proves that it speaks; which one tells the era, and nothing needs to know it yet. */
+  /** Any answer proves that it speaks; that there is no such method is what older builds say. */
   private async probe(server: AppServer): Promise<void> {
     try {
       await server.rpc.request("runtime/capabilities", {}, { deadlineMs: PROBE_DEADLINE_MS });
+      server.modern = true;
     } catch (error) {
       if (!(error instanceof RpcError)) throw error;
+      server.modern = error.code !== CODE.methodNotFound;
     }
   }
 
@@ -343,20 +402,6 @@ export class Backend {
         this.deps.log.once(`account:${error.code}`, "warn", `the account push was refused (${error.code})`);
       }
     }
-  }
-
-  private noteDeath(): void {
-    const now = this.deps.rules.mono();
-    this.deaths = now - this.diedAt > QUIET_RESET_MS ? 1 : this.deaths + 1;
-    this.diedAt = now;
-  }
-
-  /** A backend that keeps dying is started again more and more slowly; one that was quiet for long starts at once. */
-  private async backOff(): Promise<void> {
-    if (this.deaths === 0) return;
-    const wait = RESTART_MS[Math.min(this.deaths, RESTART_MS.length) - 1] ?? 0;
-    const left = this.diedAt + wait - this.deps.rules.mono();
-    if (left > 0) await sleep(this.deps.rules, left, this.ending.signal);
   }
 
   private startError(launch: Launch, server: AppServer, exit: ServerExit): ProductError {
@@ -445,15 +490,4 @@ function keysOf({ env }: Launch): string {
 
 function shownTail(tail: string): string {
   return maskSecrets(tail.trim().split("\n").slice(-STDERR_SHOWN_LINES).join("\n"));
-}
-
-/** Negative when `a` is older than `b`; both dotted numbers. */
-export function compareVersions(a: string, b: string): number {
-  const left = a.split(".").map(Number);
-  const right = b.split(".").map(Number);
-  for (let i = 0; i < Math.max(left.length, right.length); i++) {
-    const difference = (left[i] ?? 0) - (right[i] ?? 0);
-    if (difference !== 0) return difference;
-  }
-  return 0;
 }

@@ -20,3 +20,5 @@ export const RESTART_MS: readonly number[] = [0, 1_000, 2_000, 5_000, 15_000, 30
 export const QUIET_RESET_MS = 5 * 60_000;
 /** How long a process that has closed its output may take to end by itself; milliseconds of real time. */
 export const SILENT_PROCESS_MS = 500;
+/** Lists of providers whose revision is remembered. */
+export const REVISIONS = 16;

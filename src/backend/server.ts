@@ -10,6 +10,7 @@ import { MaskedTail } from "../platform/mask.ts";
 import type { ByteSink } from "../platform/writer.ts";
 import { LineWriter } from "../platform/writer.ts";
 import { SILENT_PROCESS_MS, STDERR_TAIL_CHARS } from "./limits.ts";
+import type { PushedProviders } from "./registry.ts";
 import { Rpc, type RpcHooks } from "./rpc.ts";
 
 export interface ServerExit {
@@ -32,6 +33,10 @@ export class AppServer {
   readonly rpc: Rpc;
   /** Keys that this build refused, by method: they are not sent again. */
   readonly refusedKeys = new Map<string, Set<string>>();
+  /** Whether it is of app 3.12 or newer; undefined until it was probed. */
+  modern: boolean | undefined;
+  /** What it was told of a person's providers; undefined where it is told nothing. */
+  providers: PushedProviders | undefined;
   private readonly writer: LineWriter;
   private readonly tail = new MaskedTail(STDERR_TAIL_CHARS);
   private gone: ServerExit | undefined;

@@ -60,3 +60,14 @@ async function versionIn(reader: Reader): Promise<string | undefined> {
   }
   return undefined;
 }
+
+/** Negative when `a` is older than `b`; both dotted numbers. */
+export function compareVersions(a: string, b: string): number {
+  const left = a.split(".").map(Number);
+  const right = b.split(".").map(Number);
+  for (let i = 0; i < Math.max(left.length, right.length); i++) {
+    const difference = (left[i] ?? 0) - (right[i] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}

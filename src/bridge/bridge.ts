@@ -22,9 +22,10 @@ import type { Paths } from "../platform/paths.ts";
 import type { Recorder } from "../platform/recorder.ts";
 import type { QuotaReader } from "../quota/reader.ts";
 import type { Conversation } from "../session/conversation.ts";
+import { NOTHING_OFFERED, offeredModels } from "../session/models.ts";
 import { Sessions } from "../session/sessions.ts";
 import { AliasStore } from "../store/aliases.ts";
-import { credentialsStamp, readCredentials } from "../store/providers.ts";
+import { type Credentials, credentialsStamp, readCredentials } from "../store/providers.ts";
 import { Remembered } from "../store/remembered.ts";
 import { TasksIndex } from "../store/tasksIndex.ts";
 import { CLIENT_NAME_CHARS } from "./limits.ts";
@@ -74,7 +75,13 @@ export interface Bridge {
 export function createBridge(deps: BridgeDeps): Bridge {
   const { config, log, clock, recorder } = deps;
   const language = config.language;
-  const credentials = () => readCredentials(deps.paths.zcodeHome);
+  const { zcodeHome } = deps.paths;
+  let read: { stamp: string; credentials: Credentials } | undefined;
+  const credentials = () => {
+    const stamp = credentialsStamp(zcodeHome);
+    if (read?.stamp !== stamp) read = { stamp, credentials: readCredentials(zcodeHome) };
+    return read.credentials;
+  };
   const clients = new Clients((what, session, size) =>
     deps.blackbox.frame("client out", what, undefined, session, size),
   );
@@ -117,6 +124,7 @@ export function createBridge(deps: BridgeDeps): Bridge {
       question: (request, reply) => questions.ask(request, reply),
       lost: (error) => sessions.lost(error),
       restarting: () => sessions.restarting(),
+      started: () => sessions.offersModels(),
     },
   );
   const sessions: Sessions = new Sessions({
@@ -133,6 +141,15 @@ export function createBridge(deps: BridgeDeps): Bridge {
       const { readCatalogue } = await import("../store/catalogue.ts");
       return readCatalogue(cwd, { home: deps.paths.home, zcodeHome: deps.paths.zcodeHome });
     },
+    offered: () =>
+      config.backend === "sim"
+        ? NOTHING_OFFERED
+        : offeredModels(credentials(), {
+            modern: backend.modern,
+            provider: config.provider,
+            model: deps.env.ZCODE_MODEL,
+          }),
+    provider: config.provider,
     compactAt: config.autoCompactThreshold,
     newId: deps.newId ?? (() => crypto.randomUUID()),
     sink: {

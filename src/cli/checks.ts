@@ -1,8 +1,8 @@
 /** What `doctor` looks at. Each check answers for one thing, and each problem names its mend. */
 import { existsSync } from "node:fs";
-import { compareVersions } from "../backend/backend.ts";
 import { OLDEST_VERSION } from "../backend/limits.ts";
 import type { Launch, Located } from "../backend/locate.ts";
+import { compareVersions } from "../backend/version.ts";
 import { errors, type ProductError } from "../errors/index.ts";
 import { type Language, phrase, t } from "../locale/index.ts";
 import { COMMIT, VERSION } from "./program.ts";

@@ -62,7 +62,8 @@ export const settings = z.object({
       inFile: true,
       expects: phrase("expects.provider", {}),
       fallback: "a coding plan, else the first usable one",
-      about: "The provider, by its id in ZCode's settings, that older ZCodes are started with.",
+      about:
+        "The provider, by its id in ZCode's settings, whose models come first; older ZCodes are started with it.",
     }),
   backend: z
     .enum(["auto", "sim"])

@@ -145,6 +145,7 @@ export const EN = {
   "notice.silent":
     "The agent has said nothing and made no progress for ten minutes; the turn was ended. Send a prompt to go on.",
   "notice.modelReplaced": "The model {gone} is not there any more; {instead} is used instead.",
+  "notice.modelGone": "The model of this conversation is not there any more; {instead} is used instead.",
   "notice.steered": "Your prompt joined the turn that was running already.",
   "notice.goalPaused": "The goal is paused for your prompt.",
   "notice.left.large":
@@ -288,6 +289,7 @@ export const EN = {
   "word.title": "the model gives the conversation a title",
   "word.compact": "compaction before the next request, as when the context is full",
   "word.goal": "sets a goal; only shown, nothing follows it",
+  "word.model": "says which model runs, and its level of thought",
   "word.header": "asks for headers of an official MCP server",
   "word.spawn": "leaves a child in the process group that the simulator never ends",
   "word.spawn-setsid": "the same, outside the group",

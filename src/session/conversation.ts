@@ -13,6 +13,7 @@ import { Repeats } from "../translate/repeat.ts";
 import { newTurnState, type Outcome, type TimerName, type TurnState } from "../turn/machine.ts";
 import type { Earlier, Tally } from "./history.ts";
 import { LiveLog } from "./live.ts";
+import type { Asked } from "./models.ts";
 import { EventOrder } from "./order.ts";
 import { NO_SETTINGS, type Settings } from "./settings.ts";
 
@@ -72,6 +73,8 @@ export class Conversation {
   /** What a person chose since the backend stores nothing of it: written down, where a restart would lose it. */
   chosen: Wish = {};
   choiceNoted = false;
+  /** What the session under way was asked to be made with. */
+  asked: Asked | undefined;
   title = "";
   /** A person chose the title. */
   titlePinned = false;

@@ -3,10 +3,10 @@
  * residency is gone, subscribed, and followed from where its events were left.
  */
 
-import type { Backend } from "../backend/backend.ts";
-import { CODE, type RequestOptions, RpcError } from "../backend/rpc.ts";
+import type { Backend, BackendRequest } from "../backend/backend.ts";
+import { CODE, RpcError } from "../backend/rpc.ts";
 import { errors } from "../errors/index.ts";
-import { phrase } from "../locale/index.ts";
+import { type Language, phrase } from "../locale/index.ts";
 import type { Clock } from "../platform/clock.ts";
 import { isObj, list, num, type Obj, obj, text } from "../platform/json.ts";
 import type { AliasStore } from "../store/aliases.ts";
@@ -16,8 +16,9 @@ import { saysBusy } from "../translate/failure.ts";
 import type { Update } from "../translate/updates.ts";
 import type { Conversation, Wish } from "./conversation.ts";
 import { BRING_UP_TRIES, RESIDENT_TRUST_MS, SET_ASIDE_DEATHS } from "./limits.ts";
+import { type Call, isModelGone, type ModelHooks, Models, refusesModel, unguessed } from "./models.ts";
 import type { Registry } from "./registry.ts";
-import { chosenModel, type ModelRef } from "./settings.ts";
+import type { ModelRef, Settings } from "./settings.ts";
 
 /** Tools that ask the client for services which no editor offers; a model that cannot see them picks none. */
 export const UNSERVED_TOOLS = [
@@ -30,21 +31,17 @@ export const UNSERVED_TOOLS = [
 ];
 const CREATE_OPTIONAL = ["toolDenylist", "mcpServers", "thoughtLevel", "model", "mode"];
 
-export interface ResidenceHooks {
+export interface ResidenceHooks extends ModelHooks {
   /** One event that a subscription brought along. */
   event(params: Obj): void;
   update(conversation: Conversation, update: Update): void;
-  /** A snapshot's settings, to be folded into the record's. */
-  settings(conversation: Conversation, patch: Obj): void;
   /** A session was made; `session` of its snapshot. */
   created(conversation: Conversation, session: Obj): void;
-  /** A model that is not there any more was replaced; the names of both. */
-  replaced(conversation: Conversation, gone: string, instead: string): void;
   /** The snapshot of a session that was there before. */
   resumed(conversation: Conversation, snapshot: Obj): void;
 }
 
-export interface CallOptions extends RequestOptions {
+export interface CallOptions extends BackendRequest {
   /** Asked before a call is made once more: nobody may want it by then. */
   readonly wanted?: () => boolean;
 }
@@ -55,6 +52,9 @@ export interface ResidenceDeps {
   readonly index: TasksIndex;
   /** The scaled clock of the rules. */
   readonly rules: Clock;
+  /** The provider that a person pinned. */
+  readonly provider: string | undefined;
+  readonly language: Language;
 }
 
 export class Residence {
@@ -63,12 +63,15 @@ export class Residence {
    * may push it out: one at a time. It answers requests in order anyway.
    */
   private gate: Promise<unknown> = Promise.resolve();
+  private readonly models: Models;
 
   constructor(
     private readonly deps: ResidenceDeps,
     private readonly registry: Registry,
     private readonly hooks: ResidenceHooks,
-  ) {}
+  ) {
+    this.models = new Models(deps.backend, hooks, deps.provider, deps.language);
+  }
 
   /** True where the session can be used as it is. */
   holds(conversation: Conversation): boolean {
@@ -147,7 +150,7 @@ export class Residence {
   }
 
   private async bringUpOnce(conversation: Conversation): Promise<Obj> {
-    await this.deps.backend.ready();
+    await this.deps.backend.prepare(conversation.cwd);
     const generation = this.deps.backend.generation;
     const before = conversation.backendId;
     const snapshot =
@@ -166,7 +169,15 @@ export class Residence {
     conversation.formerRevision = conversation.revision;
     conversation.revision = num(obj(snapshot.runtime).stateRevision);
     conversation.order.reset(num(obj(snapshot.runtime).eventSeq));
-    this.takeSnapshot(conversation, snapshot);
+    const { asked } = conversation;
+    conversation.asked = undefined;
+    // What files made of it was a guess about a session that was there before, or would not be made with it.
+    const guessed = fresh ? asked?.refused : conversation.settings.fromFiles;
+    this.takeSnapshot(
+      conversation,
+      snapshot,
+      guessed ? unguessed(conversation.settings) : conversation.settings,
+    );
     if (fresh) {
       this.hooks.created(conversation, obj(snapshot.session));
       conversation.wanted = {};
@@ -179,36 +190,42 @@ export class Residence {
       throw error;
     }
     this.trust(conversation);
-    if (!fresh) await this.repairModel(conversation);
+    try {
+      if (!fresh) await this.models.repair(conversation, this.direct);
+      else if (asked) await this.models.settle(conversation, this.direct, asked);
+    } catch (error) {
+      // It is there, and what its model is worth shows at the first turn.
+      if (!(error instanceof RpcError) || isEvicted(error)) throw error;
+    }
     return snapshot;
   }
 
-  /** A session whose model is not there any more runs nothing: the first that is there takes its place, and is named. */
-  private async repairModel(conversation: Conversation): Promise<void> {
-    const { model, models } = conversation.settings;
-    const [first] = models;
-    if (model === undefined || first === undefined || chosenModel(conversation.settings)) return;
-    const selection = withLevel(conversation, first.ref);
-    const params = { sessionId: conversation.backendId, model: selection, persistAsWorkspaceLastUsed: false };
-    const answer = await this.deps.backend.call("session/setModel", params, ["persistAsWorkspaceLastUsed"]);
-    this.hooks.settings(conversation, { model: { current: selection }, ...settingsOf(answer) });
-    this.hooks.replaced(conversation, model.modelId, first.label);
-  }
+  /** A call that brings nothing up: what makes a session ready would wait for itself. */
+  private readonly direct: Call = (_conversation, method, params, optional = [], options = {}) =>
+    this.deps.backend.call(method, params, optional, options);
 
   private async createSession(conversation: Conversation): Promise<Obj> {
     const { cwd, wanted, mcpServers } = conversation;
     const params: Record<string, unknown> = { workspace: workspaceOf(cwd), toolDenylist: UNSERVED_TOOLS };
     if (wanted.mode !== undefined) params.mode = wanted.mode;
     if (mcpServers.length > 0) params.mcpServers = mcpServers;
-    if (wanted.model !== undefined) {
-      const { models } = conversation.settings;
-      const level = chosenModel({ model: wanted.model, models })?.defaultLevel;
-      params.model =
-        level === undefined ? wanted.model : { ...wanted.model, options: { reasoningLevel: level } };
-      if (level !== undefined) params.thoughtLevel = level;
+    const asked = this.models.asked(conversation);
+    conversation.asked = asked;
+    const { model, thought } = asked;
+    const create = (chosen: Obj) =>
+      this.deps.backend.call("session/create", { ...params, ...chosen }, CREATE_OPTIONAL, { model });
+    const chosen = {
+      ...(model === undefined ? {} : { model: withLevel(model, thought) }),
+      ...(thought === undefined ? {} : { thoughtLevel: thought }),
+    };
+    let snapshot: Obj;
+    try {
+      snapshot = obj(await create(chosen));
+    } catch (error) {
+      if (Object.keys(chosen).length === 0 || !refusesModel(error)) throw error;
+      conversation.asked = { ...asked, refused: true };
+      snapshot = obj(await this.deps.backend.call("session/create", params, CREATE_OPTIONAL));
     }
-    if (wanted.thought !== undefined) params.thoughtLevel = wanted.thought;
-    const snapshot = obj(await this.deps.backend.call("session/create", params, CREATE_OPTIONAL));
     const backendId = text(obj(snapshot.session).sessionId);
     if (backendId === undefined)
       throw errors.backendAnswered("session/create", phrase("reason.noSessionId", {}));
@@ -235,20 +252,28 @@ export class Residence {
       toolDenylist: UNSERVED_TOOLS,
       ...(mcpServers.length > 0 ? { mcpServers } : {}),
     };
+    const { fromFiles, model } = conversation.settings;
+    const resume = () =>
+      this.deps.backend.call("session/resume", params, ["toolDenylist", "mcpServers"], {
+        model: fromFiles ? undefined : model,
+      });
     try {
-      return obj(await this.deps.backend.call("session/resume", params, ["toolDenylist", "mcpServers"]));
+      return obj(await resume());
     } catch (error) {
+      if (isModelGone(error) && (await unlessRefused(this.models.cureUnseen(conversation, this.direct))))
+        return obj(await resume());
       if (!isEvicted(error)) throw error;
       // A session that was never prompted is not stored: a fresh one stands behind the same placeholder.
       // Of what an earlier bridge did with it only the app's list tells.
       const used = conversation.residency === 0 && (await this.deps.index.wasUsed(backendId));
       if (conversation.prompted || conversation.id === backendId || used)
         throw errors.sessionUnknown(conversation.id);
-      const { mode, model, thought } = conversation.settings;
+      const { mode, thought } = conversation.settings;
       conversation.wanted = {
         ...(mode ? { mode } : {}),
-        ...(model ? { model } : {}),
+        ...(model && !fromFiles ? { model } : {}),
         ...(thought ? { thought } : {}),
+        ...conversation.wanted,
       };
       return this.createSession(conversation);
     }
@@ -272,9 +297,10 @@ export class Residence {
         this.hooks.event({ sessionId: conversation.backendId, ...event });
   }
 
-  private takeSnapshot(conversation: Conversation, snapshot: Obj): void {
+  /** @param whole there where the snapshot has the full list of models: what its settings are folded into. */
+  private takeSnapshot(conversation: Conversation, snapshot: Obj, whole?: Settings): void {
     const projection = obj(snapshot.projection);
-    this.hooks.settings(conversation, settingsOf(snapshot));
+    this.hooks.settings(conversation, settingsOf(snapshot), whole);
     const used = num(projection.contextUsed) ?? 0;
     const updates = [
       ...contextUsage(conversation.translate, used, num(projection.contextWindow)),
@@ -299,7 +325,9 @@ export class Residence {
       });
     }
     if (model !== undefined)
-      await this.unlessBusy(conversation, { model }, () => this.setModel(conversation, model));
+      await this.unlessBusy(conversation, { model }, () =>
+        this.models.set(conversation, this.call.bind(this), model),
+      );
     if (thought !== undefined) {
       await this.unlessBusy(conversation, { thought }, async () => {
         const params = {
@@ -334,22 +362,10 @@ export class Residence {
   async chooseModel(conversation: Conversation): Promise<void> {
     if (conversation.settings.model !== undefined || conversation.wanted.model !== undefined) return;
     const params = { sessionId: conversation.backendId, workspace: workspaceOf(conversation.cwd) };
-    this.hooks.settings(conversation, settingsOf(await this.call(conversation, "session/resume", params)));
-    const { model, models } = conversation.settings;
-    const [first] = models;
-    if (model === undefined && first) await this.setModel(conversation, first.ref);
-  }
-
-  /** Sets a model with a level that it knows: one that declares levels refuses a choice without. */
-  private async setModel(conversation: Conversation, model: ModelRef): Promise<void> {
-    const selection = withLevel(conversation, model);
-    const answer = await this.call(
-      conversation,
-      "session/setModel",
-      { sessionId: conversation.backendId, model: selection, persistAsWorkspaceLastUsed: false },
-      ["persistAsWorkspaceLastUsed"],
-    );
-    this.hooks.settings(conversation, settingsOf(answer));
+    const answer = await this.call(conversation, "session/resume", params);
+    this.hooks.settings(conversation, settingsOf(answer), conversation.settings);
+    if (conversation.settings.model === undefined)
+      await this.models.first(conversation, this.call.bind(this));
   }
 
   /**
@@ -365,10 +381,12 @@ export class Residence {
     try {
       return await this.deps.backend.call(method, params, optional, options);
     } catch (error) {
-      if (!isEvicted(error)) throw error;
-      conversation.residentIn = 0;
       const again = () =>
         this.deps.backend.call(method, { ...params, sessionId: conversation.backendId }, optional, options);
+      if (isModelGone(error) && (await unlessRefused(this.models.cure(conversation, this.direct))))
+        return again();
+      if (!isEvicted(error)) throw error;
+      conversation.residentIn = 0;
       return this.alone(async () => {
         for (let attempt = 1; ; attempt++) {
           // Another call may have brought it up while this one waited.
@@ -387,10 +405,17 @@ export class Residence {
   }
 }
 
-/** A model with a level that it knows. */
-function withLevel({ settings: { models } }: Conversation, model: ModelRef): Obj {
-  const choice = chosenModel({ model, models });
-  const level = choice?.defaultLevel ?? choice?.levels[0];
+/** False as well where the backend will not: what was wrong before is told then. */
+async function unlessRefused(cure: Promise<boolean>): Promise<boolean> {
+  try {
+    return await cure;
+  } catch (error) {
+    if (error instanceof RpcError) return false;
+    throw error;
+  }
+}
+
+function withLevel(model: ModelRef, level: string | undefined): Obj {
   return { ...model, ...(level === undefined ? {} : { options: { reasoningLevel: level } }) };
 }
 

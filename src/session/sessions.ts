@@ -6,7 +6,7 @@
 import type { Backend } from "../backend/backend.ts";
 import { RpcError } from "../backend/rpc.ts";
 import { errors } from "../errors/index.ts";
-import { type Language, t } from "../locale/index.ts";
+import type { Language } from "../locale/index.ts";
 import type { Clock, Timer } from "../platform/clock.ts";
 import { type Obj, obj, text } from "../platform/json.ts";
 import { errorName, type Log } from "../platform/log.ts";
@@ -14,7 +14,7 @@ import type { AliasStore } from "../store/aliases.ts";
 import type { Offer } from "../store/catalogue.ts";
 import type { Remembered } from "../store/remembered.ts";
 import type { TasksIndex } from "../store/tasksIndex.ts";
-import { cancelTask, endTasks, keepTask, knowsTask, openTasks } from "../tasks/background.ts";
+import { endTasks, openTasks } from "../tasks/background.ts";
 import { cutOpenCards, setWindow } from "../translate/events.ts";
 import { lastMessageId, missedUpdates } from "../translate/missed.ts";
 import type { Update } from "../translate/updates.ts";
@@ -26,10 +26,12 @@ import { History } from "./history.ts";
 import { Intake } from "./intake.ts";
 import { RECORD_CANCELLED_MS, RECORD_MS, SET_ASIDE_DEATHS } from "./limits.ts";
 import { SessionList } from "./list.ts";
+import { type Offered, seeded } from "./models.ts";
 import { noticeWords } from "./notices.ts";
 import { Registry } from "./registry.ts";
 import { Residence, wishedSettings } from "./residence.ts";
 import { chosenModel, foldSettings, type Settings, sameSettings } from "./settings.ts";
+import { cancelBackgroundTask } from "./tasks.ts";
 import { Titles } from "./titles.ts";
 import { Todos } from "./todos.ts";
 import { TurnRunner } from "./turns.ts";
@@ -68,6 +70,10 @@ export interface SessionDeps {
   readonly language: Language;
   /** The skills and commands that lie on the disk for a workspace. */
   readonly onDisk: (cwd: string) => Promise<readonly Offer[]>;
+  /** The models of ZCode's files, for conversations whose session has named none. */
+  readonly offered: () => Offered;
+  /** The provider that a person pinned. */
+  readonly provider: string | undefined;
 }
 
 export class Sessions {
@@ -98,13 +104,12 @@ export class Sessions {
     this.residence = new Residence(deps, this.registry, {
       event: (params) => this.intake.event(params),
       update: (conversation, update) => this.deliver(conversation, update),
-      settings: (conversation, patch) => this.fold(conversation, patch),
+      settings: (conversation, patch, whole) => this.fold(conversation, patch, whole),
       created: (conversation, session) => {
         const backendId = text(session.sessionId);
         if (backendId !== undefined) this.titles.created(conversation, backendId, session.traceId);
       },
-      replaced: (conversation, gone, instead) =>
-        this.say(conversation, t("notice.modelReplaced", { gone, instead }, deps.language)),
+      say: (conversation, words) => this.say(conversation, words),
       resumed: (conversation, snapshot) => {
         this.catchUp(conversation, snapshot.messages);
         // Whatever ran there and asked is over.
@@ -267,23 +272,10 @@ export class Sessions {
    * @returns what the backend answered.
    * @throws where the task was never seen in this conversation: another's task is nobody's to end.
    */
-  async cancelTask(conversation: Conversation, taskId: string): Promise<Obj> {
-    if (!knowsTask(conversation.tasks, taskId)) throw errors.taskUnknown(taskId);
-    cancelTask(conversation.tasks, taskId);
-    let answer: Obj;
-    try {
-      const params = { sessionId: conversation.backendId, taskId };
-      answer = obj(await this.residence.call(conversation, "session/cancelBackgroundTask", params));
-    } catch (error) {
-      keepTask(conversation.tasks, taskId);
-      throw error;
-    }
-    if (answer.cancelled !== true) keepTask(conversation.tasks, taskId);
-    else {
-      const updates = endTasks(conversation.tasks, conversation.translate, "cancelled", taskId);
-      for (const update of updates) this.deliver(conversation, update);
-    }
-    return answer;
+  cancelTask(conversation: Conversation, taskId: string): Promise<Obj> {
+    return cancelBackgroundTask(this.residence, conversation, taskId, (update) =>
+      this.deliver(conversation, update),
+    );
   }
 
   /** Closes one conversation here and its runtime in the backend; what is stored stays. */
@@ -401,13 +393,28 @@ export class Sessions {
   private register(id: string, cwd: string, mcpServers: readonly Obj[]): Conversation {
     const { newId, language } = this.deps;
     const conversation = new Conversation(id, cwd, mcpServers, `acp-${newId()}`, language);
+    conversation.settings = seeded(conversation.settings, this.deps.offered(), false);
     this.registry.add(conversation);
     return conversation;
   }
 
-  private fold(conversation: Conversation, patch: Obj): void {
+  /** The files may offer other models than before: conversations without a session are shown those. */
+  offersModels(): void {
+    const offered = this.deps.offered();
+    for (const conversation of this.registry.all()) {
+      const { backendId, settings, wanted } = conversation;
+      if (backendId === undefined)
+        this.settle(conversation, seeded(settings, offered, wanted.model !== undefined));
+    }
+  }
+
+  /** @param whole there where the patch has the full list of models: what it is folded into. */
+  private fold(conversation: Conversation, patch: Obj, whole?: Settings): void {
+    this.settle(conversation, foldSettings(whole ?? conversation.settings, patch, whole !== undefined));
+  }
+
+  private settle(conversation: Conversation, after: Settings): void {
     const before = conversation.settings;
-    const after = foldSettings(before, patch);
     conversation.settings = after;
     // A record that was closed while it was brought up speaks for nobody.
     if (!this.registry.owns(conversation)) return;

@@ -142,7 +142,7 @@ export class TurnRunner {
     if (!pending) return;
     try {
       // The usual case awaits nothing before the request is on its way. A create wants the account pushed before it.
-      const pushed = this.deps.backend.beforePrompt(this.hooks.mayRestart);
+      const pushed = this.deps.backend.beforePrompt(this.hooks.mayRestart, conversation.cwd);
       if (pushed) await pushed;
       if (!this.residence.holds(conversation)) await this.residence.of(conversation);
       else if (pushed) await this.residence.chooseModel(conversation);
@@ -164,7 +164,7 @@ export class TurnRunner {
         },
         SEND_OPTIONAL,
         // What was answered with the backend's end must not run in the next one.
-        { wanted: () => conversation.prompts.has(key) },
+        { wanted: () => conversation.prompts.has(key), model: conversation.settings.model },
       );
       // A try that was refused as busy left nothing; one that failed is stored, and so is the next.
       if (attempt > pending.attempt) {

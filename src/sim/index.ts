@@ -149,6 +149,7 @@ export async function runSim(options: SimOptions, io: SimIo, parts: SimParts = {
     interactions: new Interactions(era, out, clock),
     registry: new Registry({
       plan: options.plan ?? false,
+      personal: era.modern,
       env,
       ...(parts.providers ? { fixed: parts.providers } : {}),
     }),

@@ -24,6 +24,8 @@ export interface Provider {
   label: string;
   /** Set when every request to it needs headers from the client. */
   account?: { accountType: string; mode: string; entitled: boolean };
+  /** The key that came with it. */
+  key?: string;
   models: ModelInfo[];
 }
 
@@ -79,6 +81,8 @@ const PLAN_LABELS: Record<string, string> = {
 export interface RegistryOptions {
   /** Only account models, as an app from 3.12 on has them: nothing before the push. */
   plan: boolean;
+  /** The file of a person's own providers is read. */
+  personal: boolean;
   env: Record<string, string | undefined>;
   /** Used instead of every other source; tests give what a recorded stream shows. */
   fixed?: Provider[];
@@ -87,20 +91,35 @@ export interface RegistryOptions {
 export class Registry {
   private accounts: Provider[] = [];
   private pushed: Provider[] = [];
+  private pushedRevision: string | undefined;
+  /** Providers that came beside a choice of a model. */
+  private readonly lent = new Map<string, Provider>();
   private accountRevision: string | undefined;
 
   constructor(private readonly options: RegistryOptions) {}
 
   providers(): Provider[] {
     if (this.options.fixed) return this.options.fixed;
-    const personal = this.personal();
+    const personal = this.options.personal ? this.personal() : [];
     const known = [...this.accounts, ...personal, ...this.pushed];
     if (known.length > 0 || this.options.plan) return known;
     return [BUILT_IN];
   }
 
+  /** One that came beside a choice is newer than the list. */
+  private provider(id: string): Provider | undefined {
+    return this.lent.get(id) ?? this.providers().find((each) => each.providerId === id);
+  }
+
+  /** Takes the `runtimeModel` of an older build. */
+  lend(runtimeModel: Obj | undefined): void {
+    if (!runtimeModel) return;
+    const provider = readProvider(runtimeModel.provider as Obj);
+    this.lent.set(provider.providerId, provider);
+  }
+
   find(selection: ModelSelection): { provider: Provider; model: ModelInfo } | undefined {
-    const provider = this.providers().find((each) => each.providerId === selection.providerId);
+    const provider = this.provider(selection.providerId);
     const model = provider?.models.find((each) => each.modelId === selection.modelId);
     return provider && model ? { provider, model } : undefined;
   }
@@ -118,7 +137,7 @@ export class Registry {
   /** @throws `-32603` in the words of the app-server when the choice cannot be used. */
   check(selection: ModelSelection, needsLevel: boolean): void {
     const name = `${selection.providerId}/${selection.modelId}`;
-    const provider = this.providers().find((each) => each.providerId === selection.providerId);
+    const provider = this.provider(selection.providerId);
     const refuse = (message: string, code: string) => internal(message, "ModelProtocolError", code);
     if (!provider) {
       throw refuse(`Provider Registry 中不存在 Provider: ${selection.providerId}`, "provider_not_found");
@@ -161,14 +180,12 @@ export class Registry {
     return "received";
   }
 
-  /** Takes the registry of an older build; the number of providers that it holds. */
-  pushRegistry(registry: Obj): number {
-    this.pushed = (registry.providers as Obj[]).map((each) => ({
-      providerId: each.providerId as string,
-      label: (each.label as string | undefined) ?? (each.providerId as string),
-      models: (Array.isArray(each.models) ? (each.models as Obj[]) : []).map(readModel),
-    }));
-    return this.pushed.length;
+  /** Takes the registry of an older build; `unchanged` when the revision is the one it has. */
+  pushRegistry(registry: Obj): "applied" | "unchanged" {
+    if (registry.revision === this.pushedRevision) return "unchanged";
+    this.pushedRevision = registry.revision as string;
+    this.pushed = (registry.providers as Obj[]).map(readProvider);
+    return "applied";
   }
 
   private basisIsRight(basis: string): boolean {
@@ -212,6 +229,17 @@ function readJson(file: string): Obj | undefined {
   } catch {
     return undefined;
   }
+}
+
+function readProvider(each: Obj): Provider {
+  const providerId = each.providerId as string;
+  const key = isObj(each.apiKey) ? each.apiKey.value : undefined;
+  return {
+    providerId,
+    label: (each.label as string | undefined) ?? providerId,
+    ...(typeof key === "string" ? { key } : {}),
+    models: (each.models as Obj[]).map(readModel),
+  };
 }
 
 function readModel(model: Obj): ModelInfo {

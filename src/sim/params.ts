@@ -51,8 +51,26 @@ export function paramSchemas(era: Era): Map<string, z.ZodType> {
   };
   const mcpServers = z.array(mcpServer).optional();
   const sessionId = text;
-  // Beside the selection the older builds took a whole model, which is looked at by nobody here.
-  const runtimeModel: Shape = era.modern ? {} : { runtimeModel: z.looseObject({}).optional() };
+  // Beside the selection the older builds took a whole provider.
+  const runtimeModel: Shape = era.modern
+    ? {}
+    : {
+        runtimeModel: z
+          .looseObject({
+            revision: text,
+            generatedAt: int,
+            model: z.looseObject({ providerId: text, modelId: text }),
+            provider: z.looseObject({
+              providerId: text,
+              kind: text,
+              apiFormat: text,
+              baseURL: text,
+              models: z.array(z.looseObject({ modelId: text })).min(1),
+              apiKey: z.strictObject({ source: z.literal("inline"), value: text }).optional(),
+            }),
+          })
+          .optional(),
+      };
   const attachment = z.looseObject({ kind: z.string() });
   const one = (more: Shape = {}) => object({ sessionId, ...more });
   const inWorkspace = (more: Shape = {}) => object({ workspace, ...more });
@@ -206,10 +224,42 @@ export function paramSchemas(era: Era): Map<string, z.ZodType> {
       }),
     );
   } else {
+    const model = z.strictObject({
+      modelId: text,
+      label: text.optional(),
+      contextWindow: int.positive().optional(),
+      maxOutputTokens: int.positive().optional(),
+      reasoning: z
+        .strictObject({
+          enabled: z.literal(true),
+          levels: z.array(z.strictObject({ value: text, label: text })).min(1),
+          defaultLevel: text.optional(),
+        })
+        .optional(),
+    });
+    // One provider that is not like this spoils the whole list.
+    const provider = z
+      .strictObject({
+        providerId: text,
+        kind: text.optional(),
+        apiFormat: z.enum(["anthropic-messages", "openai-chat-completions"]).optional(),
+        baseURL: text.optional(),
+        label: text.optional(),
+        apiKey: z.strictObject({ source: z.literal("inline"), value: text }).optional(),
+        apiKeyRequired: bool.optional(),
+        headers: z.record(z.string(), z.string()).optional(),
+        providerOptions: z.looseObject({}).optional(),
+        source: text.optional(),
+        models: z.array(model).min(1),
+      })
+      .refine((each) => each.apiKey !== undefined || each.apiKeyRequired === false, {
+        message: "a provider needs a key",
+        path: ["apiKey"],
+      });
     methods.set(
       "workspace/updateProviderRegistry",
       inWorkspace({
-        registry: z.looseObject({ revision: text, providers: z.array(z.looseObject({ providerId: text })) }),
+        registry: z.strictObject({ revision: text, generatedAt: int, providers: z.array(provider) }),
         includeWorkspaceState: bool.optional(),
       }),
     );

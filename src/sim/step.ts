@@ -58,7 +58,8 @@ export async function runStep(turn: Turn, step: ModelStep, querySource = "main_t
   let requestId = world.ids.request();
   let attempt = 1;
   tell("model_request_started", request(attempt, requestId));
-  const fail = step.fail ?? wrongKey(turn, key);
+  const own = world.registry.find(turn.live.data.model!)?.provider.key;
+  const fail = step.fail ?? wrongKey(turn, key ?? own);
   if (fail) {
     for (; attempt <= fail.times; attempt++) {
       const { failure } = fail;
@@ -222,7 +223,7 @@ export async function askForHeaders(turn: Turn, turnId: string | undefined): Pro
   return typeof auth.apiKey === "string" ? auth.apiKey : "";
 }
 
-/** An account provider that got another key than the one it knows answers 401. */
+/** A provider that got another key than the one it knows answers 401. */
 function wrongKey(turn: Turn, key: string | undefined): ModelStep["fail"] {
   const { expectKey } = turn.live.world.settings;
   if (key === undefined || expectKey === undefined || key === expectKey) return undefined;

@@ -23,6 +23,8 @@ export interface ModelEntry {
 export interface ProviderEntry {
   readonly id: string;
   readonly name: string;
+  /** What it speaks, in the words of `v2/config.json`; undefined where that does not say. */
+  readonly kind: string | undefined;
   readonly apiKey: string | undefined;
   readonly baseUrl: string | undefined;
   /** Whether a model request through it can work at all: enabled, and a key where one is needed. */
@@ -45,6 +47,8 @@ export interface Credentials {
   readonly cachedPlans: readonly string[];
   /** Built-in plan ids that the person chose in `v2/setting.json`. */
   readonly selectedPlans: readonly string[];
+  /** The model that `v2/provider_config.json` begins with. */
+  readonly defaultModel?: { readonly providerId: string; readonly modelId: string } | undefined;
   readonly files: readonly FileNote[];
 }
 
@@ -57,6 +61,9 @@ export function selectedProvider(
   if (pinned !== undefined) return usable.find((provider) => provider.id === pinned);
   return usable.find((provider) => provider.id.endsWith("-coding-plan")) ?? usable[0];
 }
+
+/** A file of more bytes is none that a person or the app has written: it is read before every new conversation. */
+const MAX_BYTES = 8 * 1024 * 1024;
 
 const FILES = ["config.json", "provider_config.json", "coding-plan-cache.json", "setting.json"] as const;
 
@@ -78,7 +85,7 @@ export function readCredentials(zcodeHome: string): Credentials {
   const read = (name: (typeof FILES)[number]): Obj => {
     const path = join(zcodeHome, "v2", name);
     try {
-      const value: unknown = JSON.parse(readRegular(path).replace(/^\uFEFF/, ""));
+      const value: unknown = JSON.parse(readRegular(path, MAX_BYTES).replace(/^\uFEFF/, ""));
       if (!isObj(value)) {
         files.push({ path, problem: phrase("problem.noObjectFile", {}) });
         return {};
@@ -108,6 +115,7 @@ export function readCredentials(zcodeHome: string): Credentials {
       .filter(([, item]) => obj(item).status === "available")
       .map(([id]) => id),
     selectedPlans: selectedKeys(setting.modelProviderFamilySelectedKeys),
+    defaultModel: defaultModel(obj(personal.config).defaultModelSelection),
     files,
   };
 }
@@ -123,6 +131,7 @@ function configProvider(id: string, entry: Obj): ProviderEntry {
   return {
     id,
     name: text(entry.name) ?? id,
+    kind: text(entry.kind),
     apiKey,
     baseUrl,
     usable,
@@ -168,8 +177,14 @@ function personalProviders(file: Obj): ProviderEntry[] {
         ];
       });
       const usable = rule.enabled !== false && (apiKey !== undefined || isLocalUrl(baseUrl));
-      return [{ id, name: text(rule.providerName) ?? id, apiKey, baseUrl, usable, models }];
+      return [{ id, name: text(rule.providerName) ?? id, kind: undefined, apiKey, baseUrl, usable, models }];
     });
+}
+
+function defaultModel(value: unknown): Credentials["defaultModel"] {
+  const providerId = text(obj(value).providerId);
+  const modelId = text(obj(value).modelId);
+  return providerId === undefined || modelId === undefined ? undefined : { providerId, modelId };
 }
 
 function levelNames(value: unknown): string[] {

@@ -1,8 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import { zNewSessionResponse } from "../../node_modules/@agentclientprotocol/sdk/dist/v1/unstable/schema/zod.gen.js";
-import { configOptions, currentMode, modeIds, modeState } from "../../src/agent/options.ts";
+import { configOptions, modeIds, modeState } from "../../src/agent/options.ts";
 import { Conversation } from "../../src/session/conversation.ts";
-import { MODES, type ModelChoice, NO_SETTINGS, type Settings } from "../../src/session/settings.ts";
+import {
+  currentMode,
+  MODES,
+  type ModelChoice,
+  NO_SETTINGS,
+  type Settings,
+} from "../../src/session/settings.ts";
 
 const choice = (providerId: string, modelId: string, label: string, providerLabel?: string): ModelChoice => ({
   ref: { providerId, modelId },

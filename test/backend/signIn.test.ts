@@ -47,6 +47,7 @@ test("A11 B10 it is started anew only where it lacked a key, the files changed w
       event: () => {},
       state: () => {},
       terminal: () => {},
+      started: () => {},
       question: () => {},
       lost: () => {
         lost++;

@@ -168,14 +168,105 @@ describe("models and accounts", () => {
   });
 });
 
+describe("a person's own providers in old eras", () => {
+  const mine = (more: Obj = {}) => ({
+    providerId: "mine",
+    kind: "openai-compatible",
+    apiFormat: "openai-chat-completions",
+    baseURL: "https://llm.example.org",
+    apiKey: { source: "inline", value: "key-EXAMPLE" },
+    models: [
+      {
+        modelId: "m",
+        reasoning: { enabled: true, levels: [{ value: "low", label: "low" }], defaultLevel: "low" },
+      },
+    ],
+    ...more,
+  });
+  const push = (revision: string, providers: Obj[]) => ({
+    workspace: workspace("/tmp"),
+    registry: { revision, generatedAt: 1, providers },
+  });
+  const model = { providerId: "mine", modelId: "m" };
+  const runtimeModel = { revision: "r", generatedAt: 1, model, provider: mine() };
+
+  test("B17: exist once they were pushed, and the same revision changes nothing", async () => {
+    const sim = inProcess({ era: "0.16.5" });
+    const create = { workspace: workspace("/tmp"), model };
+    expect((await sim.refused("session/create", create)).data).toMatchObject({
+      name: "ModelProtocolError",
+      code: "provider_not_found",
+    });
+    expect(await sim.call("workspace/updateProviderRegistry", push("1", [mine()]))).toEqual({
+      status: "applied",
+      appliedProviderRevision: "1",
+      providerCount: 1,
+    });
+    await sim.call("session/create", create);
+    expect(await sim.call("workspace/updateProviderRegistry", push("1", []))).toMatchObject({
+      status: "unchanged",
+    });
+    await sim.call("session/create", create);
+    await sim.close();
+  });
+
+  test.each([
+    ["no model", { models: [] }],
+    ["no key", { apiKey: undefined }],
+    ["a bare key", { apiKey: "key-EXAMPLE" }],
+    ["a key that is unknown", { more: 1 }],
+    ["an unknown format", { apiFormat: "other" }],
+  ])("B17: one with %s spoils the whole list", async (_what, more) => {
+    const sim = inProcess({ era: "0.15" });
+    const spoilt = push("1", [mine(), mine({ providerId: "other", ...more })]);
+    expect((await sim.refused("workspace/updateProviderRegistry", spoilt)).code).toBe(-32602);
+    expect((await sim.refused("session/create", { workspace: workspace("/tmp"), model })).code).toBe(-32603);
+    await sim.call(
+      "workspace/updateProviderRegistry",
+      push("1", [mine({ apiKey: undefined, apiKeyRequired: false })]),
+    );
+    await sim.close();
+  });
+
+  test("B17: may come beside a choice instead; builds of today take neither", async () => {
+    using dir = tempDir();
+    for (const era of ["0.15", "0.16.5"]) {
+      const sim = inProcess({ era });
+      const id = await sim.open(dir.path, { model, thoughtLevel: "low", runtimeModel });
+      await sim.prompt(id, "model");
+      expect(sim.text()).toBe("mine/m at low");
+      await sim.close();
+    }
+    for (const era of ["3.12", "0.16.9"]) {
+      const sim = inProcess({ era });
+      const create = { workspace: workspace(dir.path), runtimeModel };
+      expect(await sim.refused("session/create", create)).toMatchObject({ code: -32602 });
+      expect((await sim.refused("workspace/updateProviderRegistry", push("1", [mine()]))).code).toBe(-32601);
+      await sim.close();
+    }
+  });
+
+  test("B17: a key that the provider does not take fails the turn", async () => {
+    using dir = tempDir();
+    const sim = inProcess({ era: "0.16.5", expectKey: "another-EXAMPLE" });
+    await sim.call("workspace/updateProviderRegistry", push("1", [mine()]));
+    const id = await sim.open(dir.path, { model, thoughtLevel: "low" });
+    await sim.prompt(id, "hello");
+    expect((sim.events("turn.failed")[0]!.payload as Obj).error).toMatchObject({
+      cause: { code: "provider_not_configured" },
+    });
+    await sim.close();
+  });
+});
+
 describe("eras", () => {
-  test("P35: 0.16.5 has integer ids, takes runtimeModel, lacks the methods of the registry", async () => {
+  test("P35: 0.16.5 has integer ids, lacks the methods of the registry", async () => {
     using dir = tempDir();
     const sim = inProcess({ era: "0.16.5" });
     for (const method of ["runtime/capabilities", "provider/updateAccountConfig"]) {
       expect((await sim.refused(method)).code).toBe(-32601);
     }
-    const id = await sim.open(dir.path, { runtimeModel: {} });
+    const id = await sim.open(dir.path);
     expect(sim.frames.find((frame) => frame.method === "session/requestRuntimePreferences")!.id).toBe(1);
     await sim.prompt(id, "bash echo hi");
     const end = sim.events("tool.updated").find((event) => (event.payload as Obj).kind === "result")!;

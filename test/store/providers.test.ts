@@ -60,6 +60,7 @@ describe("which providers are usable", () => {
       id,
       name: id,
       apiKey: "k",
+      kind: undefined,
       baseUrl: undefined,
       usable: ok,
       models: [],
@@ -151,6 +152,7 @@ describe("provider_config.json", () => {
         id: "mine",
         name: "Mine",
         apiKey: "k",
+        kind: undefined,
         baseUrl: "https://x",
         usable: true,
         models: [

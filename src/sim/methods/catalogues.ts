@@ -110,8 +110,9 @@ export const catalogueHandlers: Handlers = {
   "workspace/updateInteractionPreferences": () => ({ result: {} }),
   "workspace/updateProviderRegistry": (world, params) => {
     const registry = params.registry as Obj;
-    const providerCount = world.registry.pushRegistry(registry);
-    return { result: { status: "applied", appliedProviderRevision: registry.revision, providerCount } };
+    const status = world.registry.pushRegistry(registry);
+    const providerCount = (registry.providers as Obj[]).length;
+    return { result: { status, appliedProviderRevision: registry.revision, providerCount } };
   },
   "runtime/capabilities": () => ({ result: { independentPlanState: true } }),
   "provider/updateAccountConfig": (world, params) => {

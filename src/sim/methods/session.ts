@@ -54,6 +54,7 @@ async function create(world: World, params: Obj): Promise<Reply> {
   if (params.sessionId && !params.importedHistory) {
     throw new RpcError(-32602, "Invalid params — sessionId: only together with importedHistory");
   }
+  world.registry.lend(params.runtimeModel as Obj | undefined);
   const model = selectionFor(world, params);
   const data = freshSession(
     world,
@@ -73,6 +74,7 @@ async function create(world: World, params: Obj): Promise<Reply> {
 
 async function resume(world: World, params: Obj): Promise<Reply> {
   const sessionId = params.sessionId as string;
+  world.registry.lend(params.runtimeModel as Obj | undefined);
   const resident = world.pool.peek(sessionId);
   if (resident) {
     world.pool.get(sessionId);

@@ -1,7 +1,7 @@
 /** Mode, model and level of thought; each answers a whole snapshot. */
 import type { Live } from "../session.ts";
 import { contextWindowOf, selectionOf, settingsChanged, snapshot } from "../snapshot.ts";
-import type { ModelSelection, Obj } from "../types.ts";
+import { isObj, type ModelSelection, type Obj } from "../types.ts";
 import { BAD_PARAMS, internal, RpcError } from "../wire.ts";
 import type { World } from "../world.ts";
 import type { Handlers, Reply } from "./types.ts";
@@ -26,6 +26,7 @@ function setMode(world: World, params: Obj): Reply {
 
 function setModel(world: World, params: Obj): Reply {
   const live = world.pool.get(params.sessionId as string);
+  world.registry.lend(params.runtimeModel as Obj | undefined);
   const model = world.era.modelAsString ? modelByName(world, params) : (params.model as ModelSelection);
   // The older builds fell back to a level by themselves.
   world.registry.check(model, world.era.modern);
@@ -35,6 +36,8 @@ function setModel(world: World, params: Obj): Reply {
 
 function modelByName(world: World, params: Obj): ModelSelection {
   const modelId = params.modelId as string;
+  const lent = isObj(params.runtimeModel) ? (params.runtimeModel.model as ModelSelection) : undefined;
+  if (lent?.modelId === modelId) return { providerId: lent.providerId, modelId };
   for (const provider of world.registry.providers()) {
     if (params.providerId && params.providerId !== provider.providerId) continue;
     if (provider.models.some((model) => model.modelId === modelId))

@@ -42,6 +42,7 @@ function send(world: World, params: Obj): Reply {
     };
   }
   if (live.turn && era.busyInNotice) throw new RpcError(BUSY_ANSWER.code, BUSY_ANSWER.message);
+  world.registry.lend(params.runtimeModel as Obj | undefined);
   const selection = params.modelSelection as ModelSelection | undefined;
   if (selection) {
     world.registry.check(selection, true);

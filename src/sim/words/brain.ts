@@ -43,6 +43,14 @@ const TOOLS: Record<string, (rest: string, live: Live, turn: Turn) => ToolPlan |
   browser: () => browserTool(),
 };
 
+/** Which model runs, and its level of thought. */
+function modelWords(live: Live): string {
+  const { model } = live.data;
+  if (!model) return "no model";
+  const level = model.options?.reasoningLevel;
+  return `${model.providerId}/${model.modelId}${level ? ` at ${level}` : ""}`;
+}
+
 /** Words that each need a request per tool. */
 const ONE_BY_ONE = new Set(["todo"]);
 
@@ -111,6 +119,10 @@ export async function* wordsBrain(prompt: string, live: Live, turn: Turn): Brain
       case "text":
         spoke = true;
         addStream((stream) => speak(stream, rest || DEFAULT_TEXT));
+        break;
+      case "model":
+        spoke = true;
+        addStream((stream) => stream.text(modelWords(live)));
         break;
       case "burst": {
         spoke = true;

@@ -18,6 +18,7 @@ export const WORDS: readonly Word[] = [
     word: "text",
     usage: "text [WORDS]",
   },
+  { word: "model", usage: "model", bare: true },
   {
     word: "bash",
     usage: "bash CMD",
