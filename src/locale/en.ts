@@ -425,6 +425,7 @@ export const EN = {
   "quota.reason.noShare": "its window {window} names no share",
   "quota.reason.noUsage": "its answer names no usage",
   "quota.reason.signIn": "it wants a sign-in",
+  "quota.reason.badKey": "the key holds a character that no key has",
   "quota.reason.noPlan": "no plan is signed in",
   "quota.reason.noWorkspace": "the workspace is not set",
   "quota.reason.noCookie": "the cookie is not set",

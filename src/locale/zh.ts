@@ -416,6 +416,7 @@ export const zh = (): Readonly<Record<keyof typeof EN, string>> => ({
   "quota.reason.noShare": "窗口 {window} 没有给出占比",
   "quota.reason.noUsage": "回应中没有用量",
   "quota.reason.signIn": "需要登录",
+  "quota.reason.badKey": "密钥中含有不允许的字符",
   "quota.reason.noPlan": "没有登录任何套餐",
   "quota.reason.noWorkspace": "尚未设置工作区",
   "quota.reason.noCookie": "尚未设置 cookie",

@@ -1,0 +1,109 @@
+/** Answers, files, terminals and environments of a kind that nobody would make on purpose. */
+
+import { afterAll, beforeEach, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { phrase } from "../../src/locale/index.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import type { Web } from "../../src/quota/ask.ts";
+import { askGlm } from "../../src/quota/glm.ts";
+import { accountOf, readOllama } from "../../src/quota/ollama.ts";
+import type { Answer } from "../../src/quota/types.ts";
+import { BINARY, within } from "../support/agent.ts";
+import { envFor, homeWithPlan, KEYS, startProviders } from "../support/providers.ts";
+
+const providers = startProviders();
+const well = { ...providers.glm }.answer;
+afterAll(() => providers.stop());
+
+const web: Web = { clock: systemClock(), fetch: (url, init) => fetch(url, init) };
+let home: string;
+let env: Record<string, string>;
+beforeEach(() => {
+  home = homeWithPlan();
+  env = envFor(providers, home);
+  providers.glm.answer = well;
+  for (const name of ["glm", "opencode", "ollama"] as const) providers[name].requests.length = 0;
+});
+
+async function run(words: readonly string[], more: Record<string, string> = {}, cwd = "/") {
+  const child = Bun.spawn([...words], {
+    env: { ...env, ...more },
+    cwd,
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [out, err, code] = await within(
+    Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text(), child.exited]),
+    20_000,
+    "the command",
+  );
+  return { code, out, err };
+}
+
+const quota = (args: readonly string[], more?: Record<string, string>, cwd?: string) =>
+  run([BINARY, "quota", ...args], more, cwd);
+
+async function glm(body: object): Promise<Answer<"glm">> {
+  providers.glm.answer = () => Response.json(body);
+  const provider = { id: "builtin:zai-coding-plan", apiKey: KEYS.glm, baseUrl: undefined };
+  return askGlm(web, { provider, origin: providers.glm.origin });
+}
+
+test("Q2 Ollama: a plan named like a part of the language is one that nobody knows, and a period of the far future none", () => {
+  const read = (me: object) => {
+    const account = accountOf({ status: 200, location: undefined, text: JSON.stringify(me) });
+    const text = JSON.stringify({ totals: { usage_usd: 1.5 } });
+    return readOllama({ status: 200, location: undefined, text }, account, Date.now()).section;
+  };
+  const spend = { kind: "success", windows: [], spend: { usd: 1.5, range: "30d" } };
+  for (const Plan of ["constructor", "__proto__"]) expect(read({ Plan })).toEqual(spend as never);
+  const SubscriptionPeriodEnd = { Time: "9999-12-31T00:00:00Z", Valid: true };
+  expect(read({ Plan: "pro", SubscriptionPeriodEnd })).toEqual({
+    kind: "success",
+    windows: [{ key: "monthly", label: "Month", usagePercent: 2.5 }],
+  });
+});
+
+test("Q2 GLM: a field that is null is one that is not there, and a failure's own code is the reason", async () => {
+  const limit = { type: "X", number: null, usage: null, currentValue: null, remaining: null };
+  const limits = [{ ...limit, nextResetTime: null, percentage: 5, usageDetails: null }];
+  expect((await glm({ success: true, data: { limits } })).section).toEqual({
+    kind: "success",
+    items: [{ key: "X", label: "X", usedPercent: 5 }],
+  });
+  expect((await glm({ success: false, code: 500, msg: "x" })).reason).toEqual(
+    phrase("quota.reason.status", { status: 500 }),
+  );
+  expect((await glm({ success: false, code: "a key", msg: "x" })).reason).toEqual(
+    phrase("quota.reason.status", { status: 200 }),
+  );
+});
+
+test("Q2 Q4 nothing that a terminal would act on is in a reason, nor is one of any length", async () => {
+  const type = `\x1b[2J\x1b]0;title\x07\u061c${"x".repeat(5_000)}`;
+  providers.glm.answer = () => Response.json({ success: true, data: { limits: [{ type }] } });
+  // As it was asked, and as it was kept.
+  for (let time = 0; time < 2; time++) {
+    const { code, err } = await quota(["glm", "--verbose"]);
+    expect(code).toBe(1);
+    expect(err).toContain("names no share");
+    expect(err).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f\u061c]/);
+    expect(err.length).toBeLessThan(200);
+  }
+  expect(providers.glm.requests).toHaveLength(1);
+});
+
+test("Q1 Q6 a key that no request can carry is named as what is wrong, and asked with by nobody", async () => {
+  const config = join(home, ".zcode", "v2", "config.json");
+  const plan = { enabled: true, options: { apiKey: "key\r\nX-Other: 1" }, models: {} };
+  writeFileSync(config, JSON.stringify({ provider: { "builtin:bigmodel-coding-plan": plan } }));
+  const { out, err } = await quota(["--verbose"], { OLLAMA_API_KEY: "密钥" });
+  expect(out).toContain("OpenCode Go");
+  for (const name of ["GLM Coding Plan", "Ollama Cloud"])
+    expect(err).toMatch(
+      new RegExp(`^${name}: not signed in.*the key holds a character that no key has`, "m"),
+    );
+  expect(providers.glm.requests.length + providers.ollama.requests.length).toBe(0);
+});
