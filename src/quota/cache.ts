@@ -3,7 +3,8 @@
  * payload and time and no credential; a lock keeps others waiting while one asks.
  */
 
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { isPhrase } from "../locale/index.ts";
 import { writeAtomic } from "../platform/atomic.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -11,7 +12,7 @@ import { num } from "../platform/json.ts";
 import { withLock } from "../platform/lock.ts";
 import { errorName, type Log } from "../platform/log.ts";
 import { keptFile, readKept } from "./kept.ts";
-import { ASKING_MS } from "./limits.ts";
+import { ASKING_MS, LEFT_MS } from "./limits.ts";
 import {
   type Dated,
   type Freshness,
@@ -22,6 +23,9 @@ import {
   VERSION,
 } from "./stored.ts";
 import type { Answer, ProviderName } from "./types.ts";
+
+/** Half a file, or a lock that was taken away: the names that both have until they are done. */
+const LEFT = /^quota-\w+\.json\.(?:\d+\.[0-9a-f]{8}\.tmp|lock\.\d+\.[0-9a-f-]{36})$/;
 
 export class QuotaCache {
   /** @param dir where the files lie; made where it is not there. */
@@ -88,6 +92,21 @@ export class QuotaCache {
     const good = goodBefore(before, of, answer);
     const entry = { ...before, v: VERSION, at, of, section: answer.section, reason: answer.reason, good };
     await writeAtomic(this.path(name), `${JSON.stringify(entry)}\n`, 0o600, "replaced");
+    this.sweep();
+  }
+
+  /** Removes what processes that were killed while they wrote have left. */
+  private sweep(): void {
+    const oldest = this.clock.now() - LEFT_MS;
+    for (const name of readdirSync(this.dir)) {
+      if (!LEFT.test(name)) continue;
+      const path = join(this.dir, name);
+      try {
+        if (statSync(path).mtimeMs < oldest) rmSync(path);
+      } catch {
+        // Another process was first, or it is none of ours.
+      }
+    }
   }
 
   private path(name: ProviderName): string {

@@ -1,13 +1,14 @@
 /** Answers, files, terminals and environments of a kind that nobody would make on purpose. */
 
 import { afterAll, beforeEach, expect, test } from "bun:test";
-import { writeFileSync } from "node:fs";
+import { readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { phrase } from "../../src/locale/index.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import type { Web } from "../../src/quota/ask.ts";
 import { askGlm } from "../../src/quota/glm.ts";
 import { accountOf, readOllama } from "../../src/quota/ollama.ts";
+import { QuotaReader } from "../../src/quota/reader.ts";
 import type { Answer } from "../../src/quota/types.ts";
 import { BINARY, within } from "../support/agent.ts";
 import { envFor, homeWithPlan, KEYS, startProviders } from "../support/providers.ts";
@@ -95,6 +96,32 @@ test("Q2 Q4 nothing that a terminal would act on is in a reason, nor is one of a
   expect(providers.glm.requests).toHaveLength(1);
 });
 
+test("Q6 the hub's token is handed to no proxy", async () => {
+  const seen: string[] = [];
+  const proxy = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch(request) {
+      seen.push(`${request.url} ${request.headers.get("authorization")}`);
+      return new Response("", { status: 502 });
+    },
+  });
+  try {
+    const address = `http://127.0.0.1:${proxy.port}`;
+    await quota([], {
+      ZCODE_ACP_REMOTE_TOKEN: "hub-token-0123456789",
+      ZCODE_ACP_HUB_PORT: "9",
+      HTTP_PROXY: address,
+      http_proxy: address,
+    });
+    // The providers are asked through it.
+    expect(seen.length).toBeGreaterThan(0);
+    expect(seen.join("\n")).not.toContain("hub-token");
+  } finally {
+    await proxy.stop(true);
+  }
+});
+
 test("Q1 Q6 a key that no request can carry is named as what is wrong, and asked with by nobody", async () => {
   const config = join(home, ".zcode", "v2", "config.json");
   const plan = { enabled: true, options: { apiKey: "key\r\nX-Other: 1" }, models: {} };
@@ -106,4 +133,57 @@ test("Q1 Q6 a key that no request can carry is named as what is wrong, and asked
       new RegExp(`^${name}: not signed in.*the key holds a character that no key has`, "m"),
     );
   expect(providers.glm.requests.length + providers.ollama.requests.length).toBe(0);
+});
+
+test("Q3 what killed processes left beside the kept files is removed, and nothing else", async () => {
+  await quota(["go"]);
+  const dir = join(home, ".local", "state", "zcode-acp");
+  const left = ["quota-glm.json.123.0a1b2c3d.tmp", `quota-go.json.lock.12.${crypto.randomUUID()}`];
+  const others = ["quota-mine.json", "sessions.json.123.0a1b2c3d.tmp", "quota-glm.json.124.0a1b2c3d.tmp"];
+  for (const name of [...left, ...others]) {
+    writeFileSync(join(dir, name), "");
+    const time = Date.now() / 1000 - (name.includes(".124.") ? 60 : 7_200);
+    utimesSync(join(dir, name), time, time);
+  }
+  await quota(["glm"]);
+  const there = readdirSync(dir);
+  for (const name of left) expect(there).not.toContain(name);
+  for (const name of others) expect(there).toContain(name);
+});
+
+test("Q3 an account that changes while its keys are read is not taken for the one before or after", async () => {
+  let account = "before";
+  const kept: string[] = [];
+  const cache = {
+    async through(_name: string, of: string, _freshness: unknown, ask: () => Promise<Answer>) {
+      kept.push(of);
+      return { at: 0, answer: await ask() };
+    },
+  };
+  const reader = new QuotaReader({
+    web,
+    cache: cache as never,
+    account: () => account,
+    sources() {
+      account = "after";
+      return {
+        glm: { provider: undefined, origin: undefined },
+        opencode: { workspaceId: undefined, authCookie: undefined, origin: undefined },
+        ollama: { apiKey: KEYS.ollama, origin: providers.ollama.origin },
+      };
+    },
+  });
+  await reader.read(["ollama"]);
+  expect(kept).toEqual(["before"]);
+});
+
+test("Q3 a lock of tomorrow that names nobody is broken as one of yesterday is: the clock was set back", async () => {
+  await quota(["go"]);
+  const lock = join(home, ".local", "state", "zcode-acp", "quota-glm.json.lock");
+  writeFileSync(lock, "nobody");
+  const tomorrow = Date.now() / 1000 + 86_400;
+  utimesSync(lock, tomorrow, tomorrow);
+  const started = performance.now();
+  expect((await quota(["glm"])).out).toContain("35%");
+  expect(performance.now() - started).toBeLessThan(5_000);
 });
