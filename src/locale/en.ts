@@ -78,6 +78,8 @@ export const EN = {
   "error.badRecording.hint": "Give a file of recorded frames, one JSON object a line.",
   "error.notWritable": "Files cannot be written to {path}.",
   "error.notWritable.hint": "Make it a folder that you can write to, or choose another one.",
+  "error.outputFailed": "The output cannot be written ({code}).",
+  "error.outputFailed.hint": "Look at what it was sent to; a disk may be full.",
   "error.loginFailed": "ZCode's own sign-in could not be started: {reason}",
   "error.loginFailed.hint":
     "Open the ZCode app and sign in there, or enter an API key in its settings; the credentials are read anew at each prompt.",

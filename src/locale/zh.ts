@@ -82,6 +82,8 @@ export const zh = (): Readonly<Record<keyof typeof EN, string>> => ({
   "error.badRecording.hint": "请提供录制的帧文件，每行一个 JSON 对象。",
   "error.notWritable": "无法在 {path} 中写入文件。",
   "error.notWritable.hint": "请把它改为可写的文件夹，或另选一个。",
+  "error.outputFailed": "无法写入输出（{code}）。",
+  "error.outputFailed.hint": "请检查输出的去处，例如磁盘是否已满。",
   "error.loginFailed": "无法启动 ZCode 自己的登录流程：{reason}",
   "error.loginFailed.hint":
     "请在 ZCode 应用中登录，或在其设置中填写 API 密钥；每次发送提示时都会重新读取凭据。",

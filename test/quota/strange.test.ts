@@ -11,7 +11,10 @@ import { accountOf, readOllama } from "../../src/quota/ollama.ts";
 import { QuotaReader } from "../../src/quota/reader.ts";
 import type { Answer } from "../../src/quota/types.ts";
 import { BINARY, within } from "../support/agent.ts";
+import { needs } from "../support/needs.ts";
+import { markedPids, until } from "../support/processes.ts";
 import { envFor, homeWithPlan, KEYS, startProviders } from "../support/providers.ts";
+import { Tmux } from "../support/tmux.ts";
 
 const providers = startProviders();
 const well = { ...providers.glm }.answer;
@@ -45,6 +48,13 @@ async function run(words: readonly string[], more: Record<string, string> = {}, 
 
 const quota = (args: readonly string[], more?: Record<string, string>, cwd?: string) =>
   run([BINARY, "quota", ...args], more, cwd);
+
+const nobodyBehind = () =>
+  until(
+    "nobody is behind any more",
+    15_000,
+    async () => (await markedPids(`ZCODE_ACP_GLM_ORIGIN=${providers.glm.origin}`)).length === 0,
+  );
 
 async function glm(body: object): Promise<Answer<"glm">> {
   providers.glm.answer = () => Response.json(body);
@@ -151,6 +161,45 @@ test("Q3 what killed processes left beside the kept files is removed, and nothin
   for (const name of others) expect(there).toContain(name);
 });
 
+test("Q5 a value that is empty is none", async () => {
+  for (const words of [
+    ["--warn-at="],
+    ["--warn-at", ""],
+    ["--warn-at", " "],
+    ["-w", "--interval="],
+    ["-w", "--interval", ""],
+  ]) {
+    const { code, err } = await quota(words);
+    expect([words, code]).toEqual([words, 2]);
+    expect(err).toContain("wants a number");
+  }
+});
+
+test.skipIf(process.platform !== "linux")(
+  "Q5 where the output cannot be written it says so in a sentence, and the line as well",
+  async () => {
+    await quota([]);
+    for (const flag of ["", "--line", "--json"]) {
+      const { code, err } = await run(["sh", "-c", `'${BINARY}' quota ${flag} >/dev/full`]);
+      expect([flag, code]).toEqual([flag, 1]);
+      expect(err).toStartWith("zcode-acp: The output cannot be written (ENOSPC). [ZACP-414]\n");
+      expect(err.split("\n").length).toBe(3);
+    }
+    expect(readdirSync(join(home, ".local", "state", "zcode-acp")).join()).not.toContain(".log");
+  },
+);
+
+test("Q3 Q5 the line asks behind for the same folder, also where it is meant from here", async () => {
+  for (const more of [{ ZCODE_HOME: ".zcode" }, { HOME: "." }]) {
+    const own = homeWithPlan();
+    const settings = { HOME: own, ...more };
+    expect((await quota(["--line"], settings, own)).out).toBe("");
+    await nobodyBehind();
+    expect((await quota(["--line"], settings, own)).out).toBe("5h 35% · Week 12%\n");
+    await nobodyBehind();
+  }
+}, 60_000);
+
 test("Q3 an account that changes while its keys are read is not taken for the one before or after", async () => {
   let account = "before";
   const kept: string[] = [];
@@ -187,3 +236,93 @@ test("Q3 a lock of tomorrow that names nobody is broken as one of yesterday is: 
   expect((await quota(["glm"])).out).toContain("35%");
   expect(performance.now() - started).toBeLessThan(5_000);
 });
+
+test("Q5 Q6 the watched card keeps no numbers of another account", async () => {
+  const child = Bun.spawn([BINARY, "quota", "glm", "-w", "--interval", "10"], {
+    env,
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const reader = child.stdout.getReader();
+  const card = async () => new TextDecoder().decode((await reader.read()).value);
+  expect(await card()).toContain("35%");
+  const config = join(home, ".zcode", "v2", "config.json");
+  const other = { enabled: true, options: { apiKey: "another-key-9876543210" }, models: {} };
+  writeFileSync(config, JSON.stringify({ provider: { "builtin:bigmodel-coding-plan": other } }));
+  providers.glm.answer = () => new Response("", { status: 502 });
+  const shown = await card();
+  expect(shown).not.toContain("35%");
+  expect(shown).toContain("its usage cannot be read now");
+  await reader.cancel();
+  child.kill("SIGTERM");
+  await child.exited;
+}, 30_000);
+
+test.skipIf(!needs("tmux"))(
+  "Q4 a terminal that knows no commands is given none",
+  async () => {
+    const tmux = new Tmux(env, 70, 30);
+    try {
+      tmux.type(`TERM=dumb '${BINARY}' quota; echo code $?`);
+      await tmux.shows("code 0");
+      expect(tmux.screen()).toContain("35%");
+      tmux.type(`TERM=dumb '${BINARY}' quota glm -w`);
+      await until("it is watched", 10_000, () => (tmux.screen().match(/35%/g) ?? []).length > 1);
+      tmux.run(["send-keys", "C-c"]);
+      await Bun.sleep(200);
+      // The shell itself may say what it likes.
+      expect(await Bun.file(tmux.raw).text()).not.toMatch(/\x1b\[\?(?:2026|1049|25)[hl]/);
+    } finally {
+      tmux.end();
+    }
+  },
+  30_000,
+);
+
+test.skipIf(!needs("tmux"))(
+  "Q4 a terminal that is made narrower while an answer is waited for shows each section once",
+  async () => {
+    const held = Promise.withResolvers<void>();
+    providers.glm.answer = async (request) => {
+      await held.promise;
+      return well(request);
+    };
+    const tmux = new Tmux(env, 80, 30);
+    try {
+      tmux.type(`'${BINARY}' quota; echo code $?`);
+      await tmux.shows("68%");
+      tmux.run(["resize-window", "-x", "40", "-y", "30"]);
+      await Bun.sleep(300);
+      held.resolve();
+      await tmux.shows("code 0");
+      expect(tmux.screen().match(/GLM Coding Plan|OpenCode Go|Ollama Cloud/g)).toEqual([
+        "GLM Coding Plan",
+        "OpenCode Go",
+        "Ollama Cloud",
+      ]);
+    } finally {
+      held.resolve();
+      tmux.end();
+    }
+  },
+  30_000,
+);
+
+test.skipIf(!needs("tmux"))(
+  "Q5 the watched card ends with its terminal, also behind others, where no signal tells of that",
+  async () => {
+    const tmux = new Tmux(env, 80, 30);
+    let ended = false;
+    try {
+      tmux.type(`set -m; '${BINARY}' quota -w --interval 10 &`);
+      await tmux.shows("68%");
+      tmux.end();
+      ended = true;
+      await nobodyBehind();
+    } finally {
+      if (!ended) tmux.end();
+    }
+  },
+  30_000,
+);
