@@ -22,3 +22,5 @@ export const OLLAMA_SESSION_MS = 5 * 60 * 60 * 1000;
 export const KEPT_BYTES = 256 * 1024;
 /** A file that is being written is done by then, in ms. */
 export const LEFT_MS = 60 * 60 * 1000;
+/** Other accounts whose numbers are kept as well. */
+export const OTHERS = 3;

@@ -1,7 +1,7 @@
 /** Answers, files, terminals and environments of a kind that nobody would make on purpose. */
 
 import { afterAll, beforeEach, expect, test } from "bun:test";
-import { readdirSync, utimesSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { phrase } from "../../src/locale/index.ts";
 import { systemClock } from "../../src/platform/clock.ts";
@@ -144,6 +144,44 @@ test("Q1 Q6 a key that no request can carry is named as what is wrong, and asked
     );
   expect(providers.glm.requests.length + providers.ollama.requests.length).toBe(0);
 });
+
+test("Q3 Q5 two terminals with a key of their own each are both asked for once, and both have their line", async () => {
+  const share = (key: string | null) => (key?.includes("other") ? 0.5 : 0.25);
+  const before = providers.ollama.answer;
+  providers.ollama.answer = (request) =>
+    Response.json({ limits: { session: { usage: share(request.headers.get("authorization")) } } });
+  const other = { OLLAMA_API_KEY: "other-key-0123456789" };
+  const asked = () => providers.ollama.requests.filter(({ path }) => path !== "/api/me").length;
+  try {
+    for (let time = 0; time < 3; time++) {
+      expect((await quota([])).out).toContain("25%");
+      expect((await quota([], other)).out).toContain("50%");
+      expect((await quota(["ollama", "--line"])).out).toBe("5h 25%\n");
+      expect((await quota(["ollama", "--line"], other)).out).toBe("5h 50%\n");
+    }
+    await nobodyBehind();
+    expect(asked()).toBe(2);
+    // Numbers before a failure are each one's own as well.
+    const file = join(home, ".local", "state", "zcode-acp", "quota-ollama.json");
+    writeFileSync(
+      file,
+      readFileSync(file, "utf8").replaceAll(/"at":(\d+)/g, (_, at) => `"at":${at - 60_000}`),
+    );
+    providers.ollama.answer = () => new Response("", { status: 502 });
+    expect((await quota(["ollama"])).code).toBe(1);
+    expect((await quota(["ollama"], other)).code).toBe(1);
+    expect((await quota(["ollama", "--line"])).out).toBe("5h 25%\n");
+    expect((await quota(["ollama", "--line"], other)).out).toBe("5h 50%\n");
+    // Many accounts make no large file.
+    for (let n = 0; n < 6; n++) await quota(["ollama"], { OLLAMA_API_KEY: `key-${n}-0123456789` });
+    const kept = JSON.parse(readFileSync(file, "utf8")) as { others: object };
+    expect(Object.keys(kept.others)).toHaveLength(3);
+    expect(JSON.stringify(kept.others)).not.toContain('"others"');
+  } finally {
+    providers.ollama.answer = before;
+    await nobodyBehind();
+  }
+}, 60_000);
 
 test("Q3 what killed processes left beside the kept files is removed, and nothing else", async () => {
   await quota(["go"]);
