@@ -38,10 +38,15 @@ export async function main(argv: readonly string[]): Promise<void> {
   try {
     await dispatch(argv);
   } catch (error) {
-    const shown = error instanceof ProductError ? error : logged(error, process.env);
-    await printError(shown, await language());
-    process.exit(USAGE_ERRORS.has(shown.which) ? EXIT.usage : EXIT.problem);
+    await fail(error);
   }
+}
+
+/** Says what went wrong, and ends with the code for it. */
+export async function fail(error: unknown): Promise<never> {
+  const shown = error instanceof ProductError ? error : logged(error, process.env);
+  await printError(shown, await language());
+  process.exit(USAGE_ERRORS.has(shown.which) ? EXIT.usage : EXIT.problem);
 }
 
 /** Writes a fault of this program into the log, and gives the error that says where that lies. */

@@ -7,8 +7,12 @@ export async function print(text: string): Promise<void> {
     await Bun.stdout.write(text);
   } catch (error) {
     // Nobody reads any more, `head` say: that is no fault, and there is nobody to tell.
-    if ((error as { code?: unknown }).code === "EPIPE") process.exit(0);
-    throw error;
+    const { code } = error as { code?: unknown };
+    if (code === "EPIPE") process.exit(0);
+    if (typeof code !== "string" || !/^E[A-Z0-9]+$/.test(code)) throw error;
+    // A full disk, say: nothing that has gone wrong here.
+    const { errors } = await import("../errors/index.ts");
+    throw errors.outputFailed(code);
   }
 }
 

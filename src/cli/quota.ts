@@ -78,8 +78,8 @@ function providerOf(word: string): ProviderName {
 
 /** @throws ProductError where it is no number within the bounds. */
 function number(flag: string, value: unknown, least: number, most: number): number | undefined {
-  if (value === undefined || value === "") return undefined;
-  const parsed = Number(value);
+  if (value === undefined) return undefined;
+  const parsed = String(value).trim() === "" ? Number.NaN : Number(value);
   if (Number.isFinite(parsed) && parsed >= least && parsed <= most) return parsed;
   throw errors.badFlagValue(NAME, `--${flag}`, String(value), phrase("expects.numberFrom", { least, most }));
 }

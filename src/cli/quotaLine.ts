@@ -40,7 +40,12 @@ export async function runLine(argv: readonly string[], word: string | undefined)
     const { main } = await import("./main.ts");
     return main(argv);
   }
-  process.exit(await line({ names: named ? [named] : PROVIDERS, named, warnAt: undefined }));
+  try {
+    process.exit(await line({ names: named ? [named] : PROVIDERS, named, warnAt: undefined }));
+  } catch (error) {
+    const { fail } = await import("./main.ts");
+    await fail(error);
+  }
 }
 
 /** What was known last, at once; what is known now is asked for by a process that nobody waits for. */
@@ -51,11 +56,16 @@ export async function line(asked: Wanted): Promise<number> {
   if (shown.text !== undefined) await print(`${shown.text}\n`);
   if (!shown.refreshed) {
     const { programWords } = await import("./program.ts");
-    Bun.spawn([...programWords(), "quota", REFRESH], {
-      stdio: ["ignore", "ignore", "ignore"],
-      detached: true,
-      cwd: "/",
-    }).unref();
+    try {
+      Bun.spawn([...programWords(), "quota", REFRESH], {
+        stdio: ["ignore", "ignore", "ignore"],
+        detached: true,
+        // It keeps no disk in use, save where a folder is meant from here.
+        cwd: paths.home[0] === "/" && paths.zcodeHome[0] === "/" ? "/" : process.cwd(),
+      }).unref();
+    } catch {
+      // No process can be started now, or this file was replaced: the next prompt asks.
+    }
   }
   return exitCode(asked, shown.report);
 }

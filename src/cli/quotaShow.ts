@@ -12,6 +12,7 @@ import { failureLines } from "../quota/failures.ts";
 import { askHub } from "../quota/hub.ts";
 import { openQuota } from "../quota/open.ts";
 import { type QuotaReader, type Report, usageOf } from "../quota/reader.ts";
+import type { ProviderName } from "../quota/types.ts";
 import { print } from "./print.ts";
 import type { Asked } from "./quota.ts";
 import { exitCode } from "./quotaLine.ts";
@@ -21,6 +22,8 @@ export interface Tools {
   readonly language: Language;
   readonly web: Web;
   readonly reader: QuotaReader;
+  /** Stands for whose usage it is. */
+  account(name: ProviderName): string;
   /** The report of a hub that answers at once. */
   hub(): Promise<Report | undefined>;
   /** A status bar need not have all providers asked again. @throws where nothing can be written. */
@@ -32,11 +35,12 @@ export function toolsOf(): Tools {
   const paths = resolvePaths(process.env, process.platform);
   const config = loadConfig(process.env, paths);
   const log = createLog({ dir: paths.stateDir, name: `quota-${process.pid}`, clock, env: process.env });
-  const { reader, web, noteRefreshed } = openQuota({ clock, log, env: process.env, paths, config });
+  const { reader, web, account, noteRefreshed } = openQuota({ clock, log, env: process.env, paths, config });
   return {
     language: config.language,
     web,
     reader,
+    account,
     hub: () => askHub(web, config.hub),
     noteRefreshed,
   };
@@ -51,7 +55,7 @@ export async function refresh(tools: Tools): Promise<void> {
 
 /** The card, painted section by section on a terminal. */
 export async function show(asked: Asked, tools: Tools): Promise<number> {
-  const terminal = isatty(1);
+  const terminal = isScreen();
   const options = () => cardOptions(asked, terminal, tools.web.clock.now());
   const report: Record<string, unknown> = {};
   const pending = new Set(asked.names);
@@ -61,15 +65,19 @@ export async function show(asked: Asked, tools: Tools): Promise<number> {
     Object.assign(report, known);
     pending.clear();
   } else {
-    const paint = () => area?.draw(card(asked.names, report, pending, options()).slice(0, roomOf(terminal)));
+    const paint = () => {
+      const now = options();
+      area?.draw(card(asked.names, report, pending, now).slice(0, roomOf(terminal)), now.width);
+    };
     await tools.reader.read(asked.names, (name, dated) => {
       pending.delete(name);
       report[name] = dated;
       if (pending.size > 0) paint();
     });
   }
-  const lines = card(asked.names, report, pending, options());
-  if (area) area.draw(lines);
+  const last = options();
+  const lines = card(asked.names, report, pending, last);
+  if (area) area.draw(lines, last.width);
   else if (lines.length > 0) await print(`${lines.join("\n")}\n`);
   await tellFailures(asked, report as Partial<Report>);
   // A disk that takes nothing has said so already; the next status bar asks then.
@@ -84,12 +92,20 @@ export async function json(asked: Asked, tools: Tools): Promise<number> {
   return exitCode(asked, report);
 }
 
-/** Columns and colour as they are now. */
+/** Whether stdout is a terminal that can be drawn on. */
+export function isScreen(): boolean {
+  return isatty(1) && process.env.TERM !== "dumb";
+}
+
+/**
+ * Columns and colour as they are now.
+ * @param terminal as `isScreen` says.
+ */
 export function cardOptions({ plain, language }: Asked, terminal: boolean, now: number) {
-  const width = terminal ? process.stdout.columns : Number(process.env.COLUMNS);
+  const width = isatty(1) ? process.stdout.columns : Number(process.env.COLUMNS);
   return {
     width: Number.isFinite(width) && width > 0 ? width : 80,
-    colour: terminal && !plain && !process.env.NO_COLOR && process.env.TERM !== "dumb",
+    colour: terminal && !plain && !process.env.NO_COLOR,
     now,
     language,
   };

@@ -1,6 +1,5 @@
 /** `zcode-acp quota --watch`: the card, kept up to date in place. */
 
-import { isatty } from "node:tty";
 import { sentence, t } from "../locale/index.ts";
 import { card } from "../quota/card.ts";
 import { failureLines } from "../quota/failures.ts";
@@ -9,7 +8,7 @@ import { type Report, usageOf } from "../quota/reader.ts";
 import { clockTime, fit } from "../quota/text.ts";
 import { PROVIDERS, type ProviderName } from "../quota/types.ts";
 import type { Asked } from "./quota.ts";
-import { cardOptions, type Tools } from "./quotaShow.ts";
+import { cardOptions, isScreen, type Tools } from "./quotaShow.ts";
 import { Screen } from "./screen.ts";
 
 export interface WatchOptions {
@@ -21,7 +20,7 @@ export interface WatchOptions {
 /** Runs until this process is ended, or nobody reads any more. */
 export async function watch(asked: Asked, tools: Tools, { seconds, json }: WatchOptions): Promise<void> {
   const { clock } = tools.web;
-  const terminal = isatty(1) && !json;
+  const terminal = isScreen() && !json;
   const now = new LastGood();
   const pending = new Set(asked.names);
   const lines = () => {
@@ -41,7 +40,7 @@ export async function watch(asked: Asked, tools: Tools, { seconds, json }: Watch
     const known = await tools.hub();
     const take = (name: ProviderName, dated: Dated) => {
       pending.delete(name);
-      now.take(name, dated);
+      now.take(name, dated, tools.account(name));
       paint();
     };
     if (known) for (const name of asked.names) take(name, known[name]);
@@ -67,10 +66,13 @@ class LastGood {
   readonly latest: Partial<Record<ProviderName, Dated>> = {};
   /** Since when a provider has given no numbers; epoch ms. */
   private readonly since = new Map<ProviderName, number>();
+  private readonly of = new Map<ProviderName, string>();
 
-  take(name: ProviderName, dated: Dated): void {
+  /** @param of stands for the account: another one's numbers are none of this one. */
+  take(name: ProviderName, dated: Dated, of: string): void {
     this.latest[name] = dated;
-    const before: Dated | undefined = this.report[name];
+    const before: Dated | undefined = this.of.get(name) === of ? this.report[name] : undefined;
+    this.of.set(name, of);
     const passing = PASSING.has(dated.answer.section.kind);
     if (passing && before?.answer.section.kind === "success") {
       if (!this.since.has(name)) this.since.set(name, dated.at);

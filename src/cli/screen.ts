@@ -29,7 +29,7 @@ export class Screen {
     private readonly redraw: () => void,
     clock: Clock,
   ) {
-    this.output = new Patient(clock);
+    this.output = new Patient(clock, () => process.exit(SIGNALS.SIGHUP));
   }
 
   /** Takes the terminal over, until `leave` or the end of this process. */
@@ -77,8 +77,13 @@ class Patient {
   private rest: Buffer = Buffer.alloc(0);
   private picture: string | undefined;
   private timer: Timer | undefined;
+  private finished = false;
 
-  constructor(private readonly clock: Clock) {}
+  /** @param gone told when there is no terminal any more: one in the background is sent no signal then. */
+  constructor(
+    private readonly clock: Clock,
+    private readonly gone: () => void,
+  ) {}
 
   draw(picture: string): void {
     this.picture = picture;
@@ -86,6 +91,7 @@ class Patient {
   }
 
   say(text: string): void {
+    this.finished = false;
     this.rest = Buffer.concat([this.rest, Buffer.from(text)]);
     this.go();
   }
@@ -93,6 +99,7 @@ class Patient {
   /** The last words, for which a terminal is given a moment. */
   finish(text: string): void {
     this.picture = undefined;
+    this.finished = true;
     this.rest = Buffer.concat([this.rest, Buffer.from(text)]);
     const deadline = this.clock.mono() + LEAVE_MS;
     while (!this.push() && this.clock.mono() < deadline) haltFor(5);
@@ -123,6 +130,7 @@ class Patient {
         if ((error as { code?: unknown }).code === "EAGAIN") return false;
         // It is gone, and takes nothing any more.
         this.rest = Buffer.alloc(0);
+        if (!this.finished) this.gone();
       }
     }
     return true;
@@ -146,13 +154,18 @@ function openPatient(): number {
 
 /** Lines at the place of the cursor that are drawn over until they are right. */
 export class Lines {
-  private drawn = 0;
+  private drawn: readonly string[] = [];
 
-  /** @param lines none of them wider than the terminal. */
-  draw(lines: readonly string[]): void {
-    const up = this.drawn > 0 ? `\x1b[${this.drawn}A` : "";
+  /**
+   * @param lines none of them wider than the terminal.
+   * @param columns of the terminal as it is now: where it was made narrower, it has broken what stood there.
+   */
+  draw(lines: readonly string[], columns: number): void {
+    let rows = 0;
+    for (const line of this.drawn) rows += Math.max(1, Math.ceil(Bun.stringWidth(line) / columns));
+    const up = rows > 0 ? `\x1b[${rows}A` : "";
     out(`${BEGIN}${up}\r${lines.map((line) => `${line}\x1b[K\n`).join("")}\x1b[J${END}`);
-    this.drawn = lines.length;
+    this.drawn = lines;
   }
 }
 

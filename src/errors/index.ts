@@ -82,6 +82,7 @@ export const TABLE = {
   notWritable: entry("ZACP-411", "error.notWritable"),
   flagsTogether: entry("ZACP-412", "error.flagsTogether", "usage"),
   flagNeeds: entry("ZACP-413", "error.flagNeeds", "usage"),
+  outputFailed: entry("ZACP-414", "error.outputFailed"),
   internal: entry("ZACP-901", "error.internal"),
 } as const satisfies Record<string, Entry>;
 
@@ -220,6 +221,8 @@ export const errors = {
     make("missingFlagValue", { command, flag, expects }),
   flagsTogether: (command: string, flags: string) => make("flagsTogether", { command, flags }),
   flagNeeds: (command: string, flag: string, needs: string) => make("flagNeeds", { command, flag, needs }),
+  /** @param code the system's. */
+  outputFailed: (code: string) => make("outputFailed", { code }),
   badRecording: (path: string, problem: Phrase) => make("badRecording", { path: short(path), problem }),
   notWritable: (path: string) => make("notWritable", { path }),
   loginFailed: (reason: string) => make("loginFailed", { reason }),

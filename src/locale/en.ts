@@ -82,6 +82,8 @@ export const EN = {
   "error.badRecording.hint": "Give a file of recorded frames, one JSON object a line.",
   "error.notWritable": "Files cannot be written to {path}.",
   "error.notWritable.hint": "Make it a folder that you can write to, or choose another one.",
+  "error.outputFailed": "The output cannot be written ({code}).",
+  "error.outputFailed.hint": "Look at what it was sent to; a disk may be full.",
   "error.loginFailed": "ZCode's own sign-in could not be started: {reason}",
   "error.loginFailed.hint":
     "Open the ZCode app and sign in there, or enter an API key in its settings; the credentials are read anew at each prompt.",
@@ -435,6 +437,7 @@ export const EN = {
   "quota.reason.noShare": "its window {window} names no share",
   "quota.reason.noUsage": "its answer names no usage",
   "quota.reason.signIn": "it wants a sign-in",
+  "quota.reason.badKey": "the key holds a character that no key has",
   "quota.reason.noPlan": "no plan is signed in",
   "quota.reason.noWorkspace": "the workspace is not set",
   "quota.reason.noCookie": "the cookie is not set",

@@ -86,6 +86,8 @@ export const zh = (): Readonly<Record<keyof typeof EN, string>> => ({
   "error.badRecording.hint": "请提供录制的帧文件，每行一个 JSON 对象。",
   "error.notWritable": "无法在 {path} 中写入文件。",
   "error.notWritable.hint": "请把它改为可写的文件夹，或另选一个。",
+  "error.outputFailed": "无法写入输出（{code}）。",
+  "error.outputFailed.hint": "请检查输出的去处，例如磁盘是否已满。",
   "error.loginFailed": "无法启动 ZCode 自己的登录流程：{reason}",
   "error.loginFailed.hint":
     "请在 ZCode 应用中登录，或在其设置中填写 API 密钥；每次发送提示时都会重新读取凭据。",
@@ -426,6 +428,7 @@ export const zh = (): Readonly<Record<keyof typeof EN, string>> => ({
   "quota.reason.noShare": "窗口 {window} 没有给出占比",
   "quota.reason.noUsage": "回应中没有用量",
   "quota.reason.signIn": "需要登录",
+  "quota.reason.badKey": "密钥中含有不允许的字符",
   "quota.reason.noPlan": "没有登录任何套餐",
   "quota.reason.noWorkspace": "尚未设置工作区",
   "quota.reason.noCookie": "尚未设置 cookie",

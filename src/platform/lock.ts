@@ -104,9 +104,10 @@ function isNoFile(path: string, clock: Clock): boolean {
   return age(path, clock) > LOCK_UNREADABLE_MS;
 }
 
+/** A time to come is a clock that was set back, and says as little of a holder as one long past. */
 function age(path: string, clock: Clock): number {
   try {
-    return clock.now() - lstatSync(path).mtimeMs;
+    return Math.abs(clock.now() - lstatSync(path).mtimeMs);
   } catch {
     return 0;
   }

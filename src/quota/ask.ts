@@ -13,6 +13,8 @@ export interface Question {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly deadlineMs: number;
+  /** Past every proxy: what is on this machine is no proxy's business, nor is its token. */
+  readonly direct?: true;
   /** Where a redirect is an answer in itself. */
   readonly stopAt?: (url: URL) => boolean;
 }
@@ -61,6 +63,9 @@ export async function ask(web: Web, question: Question): Promise<Reply> {
   }
 }
 
+/** The engine takes the proxy from the environment where the option is missing or empty; its types do not know `false`. */
+const NO_PROXY = { proxy: false } as unknown as BunFetchRequestInit;
+
 async function follow(web: Web, question: Question, signal: AbortSignal): Promise<Reply> {
   let url = new URL(question.url);
   for (let hop = 0; ; hop++) {
@@ -71,6 +76,7 @@ async function follow(web: Web, question: Question, signal: AbortSignal): Promis
       decompress: false,
       redirect: "manual",
       signal,
+      ...(question.direct ? NO_PROXY : {}),
       ...(question.body === undefined ? {} : { body: question.body }),
     });
     const location = redirectOf(response, url);

@@ -115,8 +115,10 @@ function rowLines(row: Row, { label, cells, note }: Layout, width: number, optio
   const lines = [beside === "" ? head : `${head}  ${beside}`];
   if (note === undefined) {
     const below = (["full", "short"] as const).map((each) => noteOf(row, each, options));
-    const fitting = below.find((each) => each !== "" && widthOf(each) + 4 <= width);
-    if (fitting !== undefined) lines.push(dim(`    ${fitting}`, options));
+    const fitting = below.find((each) => widthOf(each) + 4 <= width);
+    // What no line has place for stands on two.
+    const apart = fitting === undefined ? [row.counts, resetOf(row.resetsAt, "short", options)] : [fitting];
+    for (const each of apart) if (each) lines.push(dim(fit(`    ${each}`, width), options));
   }
   for (const detail of row.details) lines.push(dim(fit(`    ${detail}`, width), options));
   return lines;

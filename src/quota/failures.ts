@@ -2,6 +2,7 @@
 
 import { type Language, sentence, t } from "../locale/index.ts";
 import type { Report } from "./reader.ts";
+import { plain } from "./rows.ts";
 import type { Answer, ProviderName } from "./types.ts";
 
 export interface FailureOptions {
@@ -26,7 +27,8 @@ export function failureLines(
     const { reason } = answer;
     const said =
       verbose && reason
-        ? t("quota.failedWhy", { provider, what, why: reason }, language)
+        ? // It may name what a provider called a window.
+          plain(t("quota.failedWhy", { provider, what, why: reason }, language))
         : t("quota.failed", { provider, what }, language);
     const setUp = answer.section.kind === "not_configured" || answer.section.kind === "auth_error";
     return setUp ? [said, `  ${sentence(`quota.setUp.${name}`, {}, language)}`] : [said];

@@ -5,8 +5,9 @@ import { phrase } from "../locale/index.ts";
 import type { ProviderEntry } from "../store/providers.ts";
 import { AskError, ask, jsonOf, type Reply, type Web } from "./ask.ts";
 import { GLM_DEADLINE_MS } from "./limits.ts";
+import { fit } from "./text.ts";
 import type { Answer, GlmItem } from "./types.ts";
-import { checked, count, epochMs, percent, share } from "./values.ts";
+import { checked, count, epochMs, isBadKey, percent, share } from "./values.ts";
 
 export interface GlmSource {
   /** The provider whose plan it is; undefined where nobody is signed in. */
@@ -17,19 +18,23 @@ export interface GlmSource {
 
 const Z_AI = "https://api.z.ai";
 const BIGMODEL = "https://open.bigmodel.cn";
+/** Columns of a window's name in a reason: it may be of any length. */
+const NAME_CELLS = 40;
+
+/** Some answers name each field, also one that says nothing. */
+function maybe<Schema extends z.ZodType>(schema: Schema) {
+  return schema.nullish().transform((value) => value ?? undefined);
+}
 
 const Limit = z.looseObject({
   type: z.string().min(1),
-  number: z.number().optional(),
+  number: maybe(z.number()),
   percentage: percent.optional(),
-  usage: count.optional(),
-  currentValue: count.optional(),
-  remaining: count.optional(),
-  nextResetTime: epochMs.optional(),
-  usageDetails: z
-    .array(z.looseObject({ modelCode: z.string(), usage: count }))
-    .nullish()
-    .transform((details) => details ?? undefined),
+  usage: maybe(count),
+  currentValue: maybe(count),
+  remaining: maybe(count),
+  nextResetTime: maybe(epochMs),
+  usageDetails: maybe(z.array(z.looseObject({ modelCode: z.string(), usage: count }))),
 });
 
 const Body = z.looseObject({
@@ -54,7 +59,10 @@ function isGlm({ id, baseUrl }: { id: string; baseUrl: string | undefined }): bo
 
 /** The answer where there is nothing to ask with. */
 export function missingGlm({ provider }: GlmSource): Answer<"glm"> | undefined {
-  if (provider?.apiKey && isGlm(provider)) return undefined;
+  if (provider?.apiKey && isGlm(provider)) {
+    if (!isBadKey(provider.apiKey)) return undefined;
+    return { section: { kind: "auth_error" }, reason: phrase("quota.reason.badKey", {}) };
+  }
   return { section: { kind: "auth_error" }, reason: phrase("quota.reason.noPlan", {}), unset: true };
 }
 
@@ -99,7 +107,8 @@ function readGlm(reply: Reply): Answer<"glm"> {
     if (body.success === false && (code === 401 || code === 1001 || AUTHORIZATION.test(words))) {
       return { section: { kind: "auth_error" }, reason: phrase("quota.reason.key", {}) };
     }
-    throw new AskError(phrase("quota.reason.status", { status: reply.status }));
+    const status = reply.status < 400 && Number.isInteger(code) ? code : reply.status;
+    throw new AskError(phrase("quota.reason.status", { status }));
   }
   const { data } = checked(Data, json);
   const items = data.limits.map(itemOf);
@@ -108,7 +117,8 @@ function readGlm(reply: Reply): Answer<"glm"> {
 
 function itemOf(limit: z.infer<typeof Limit>): GlmItem {
   const used = usedPercent(limit);
-  if (used === undefined) throw new AskError(phrase("quota.reason.noShare", { window: nameOf(limit).label }));
+  if (used === undefined)
+    throw new AskError(phrase("quota.reason.noShare", { window: fit(nameOf(limit).label, NAME_CELLS) }));
   return {
     ...nameOf(limit),
     usedPercent: used,

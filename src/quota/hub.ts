@@ -22,6 +22,7 @@ export async function askHub(web: Web, { host, port, token }: HubAddress): Promi
       url: `http://${host.includes(":") ? `[${host}]` : host}:${port}/api/quota`,
       headers: { authorization: `Bearer ${token}` },
       deadlineMs: HUB_MS,
+      direct: true,
     });
     if (reply.status !== 200 || reply.location) return undefined;
     const body = UsageBody.safeParse(JSON.parse(reply.text));

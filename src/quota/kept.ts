@@ -22,9 +22,8 @@ export { type Dated, FRESHNESS, type Freshness, isFresh, keptPath, PASSING } fro
 /** The file of one provider, whatever it says; undefined where it says nothing. */
 export function keptFile(dir: string, name: ProviderName): Obj | undefined {
   try {
-    const path = keptPath(dir, name);
-    // Nothing that we have kept is that large.
-    return statSync(path).size > KEPT_BYTES ? undefined : objectIn(readRegular(path));
+    // Nothing that we have kept is larger.
+    return objectIn(readRegular(keptPath(dir, name), KEPT_BYTES));
   } catch {
     // Not there: asking anew is all that is needed.
     return undefined;
@@ -46,7 +45,7 @@ export function readKept<Name extends ProviderName>(
 /** When all providers were asked last, whatever the file says. */
 export function refreshedFile(dir: string): Obj | undefined {
   try {
-    return objectIn(readRegular(refreshedPath(dir)));
+    return objectIn(readRegular(refreshedPath(dir), KEPT_BYTES));
   } catch {
     return undefined;
   }

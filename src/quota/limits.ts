@@ -20,3 +20,7 @@ export const LINE_AGE_MS = 24 * 60 * 60 * 1000;
 export const OLLAMA_SESSION_MS = 5 * 60 * 60 * 1000;
 /** A kept file above this is none of ours, in bytes. */
 export const KEPT_BYTES = 256 * 1024;
+/** A file that is being written is done by then, in ms. */
+export const LEFT_MS = 60 * 60 * 1000;
+/** Other accounts whose numbers are kept as well. */
+export const OTHERS = 3;

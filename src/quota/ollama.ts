@@ -5,7 +5,7 @@ import { phrase } from "../locale/index.ts";
 import { AskError, ask, jsonOf, type Reply, type Web } from "./ask.ts";
 import { OLLAMA_SESSION_MS, PAGE_DEADLINE_MS } from "./limits.ts";
 import type { Answer, Window } from "./types.ts";
-import { checked, count, share } from "./values.ts";
+import { checked, count, epochMs, isBadKey, share } from "./values.ts";
 
 export interface OllamaSource {
   readonly apiKey: string | undefined;
@@ -15,7 +15,11 @@ export interface OllamaSource {
 const ORIGIN = "https://ollama.com";
 const RANGE = "30d";
 /** USD of credit a month, by plan. */
-const CREDIT: Readonly<Record<string, number>> = { pro: 60, max: 300, team: 1000 };
+const CREDIT: ReadonlyMap<string, number> = new Map([
+  ["pro", 60],
+  ["max", 300],
+  ["team", 1000],
+]);
 const WEEK_MS = 7 * 24 * 60 * 60 * 1000;
 /** The first Monday after the epoch, 00:00 UTC. */
 const FIRST_MONDAY_MS = 4 * 24 * 60 * 60 * 1000;
@@ -46,7 +50,9 @@ export interface Account {
 
 /** The answer where there is nothing to ask with. */
 export function missingOllama({ apiKey }: OllamaSource): Answer<"ollama"> | undefined {
-  return apiKey ? undefined : { section: { kind: "not_configured" }, unset: true };
+  if (!apiKey) return { section: { kind: "not_configured" }, unset: true };
+  if (!isBadKey(apiKey)) return undefined;
+  return { section: { kind: "auth_error" }, reason: phrase("quota.reason.badKey", {}) };
 }
 
 export async function askOllama(web: Web, source: OllamaSource): Promise<Answer<"ollama">> {
@@ -99,7 +105,7 @@ export function readOllama(reply: Reply, account: Account, now: number): Answer<
   if (limits?.monthly) add("monthly", "Month", share(limits.monthly.usage, 1), monthEnd);
   if (windows.length > 0) return { section: { kind: "success", windows } };
   if (!totals) throw new AskError(phrase("quota.reason.noUsage", {}));
-  const credit = CREDIT[account.plan?.toLowerCase() ?? ""];
+  const credit = CREDIT.get(account.plan?.toLowerCase() ?? "");
   if (credit === undefined) {
     return { section: { kind: "success", windows: [], spend: { usd: totals.usage_usd, range: RANGE } } };
   }
@@ -132,7 +138,7 @@ function timeOf(value: string | null | undefined): number | undefined {
   if (!value) return undefined;
   // More than three digits of a second are more than a date can hold.
   const time = Date.parse(value.replace(/(\.\d{3})\d+/, "$1"));
-  return Number.isFinite(time) && time > 0 ? time : undefined;
+  return epochMs.safeParse(time).success ? time : undefined;
 }
 
 function nextMultiple(now: number, step: number, from: number): number {

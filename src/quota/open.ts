@@ -22,6 +22,7 @@ export interface QuotaDeps {
 export function openQuota({ clock, log, env, paths, config }: QuotaDeps): {
   reader: QuotaReader;
   web: Web;
+  account(name: ProviderName): string;
   noteRefreshed(): Promise<void>;
 } {
   const web: Web = { clock, fetch: (url, init) => fetch(url, init) };
@@ -30,5 +31,10 @@ export function openQuota({ clock, log, env, paths, config }: QuotaDeps): {
   const files = { env, ...paths };
   const account = (name: ProviderName) => accountStamps(files)[name];
   const reader = new QuotaReader({ web, sources: () => quotaSources(settings), account, cache });
-  return { web, reader, noteRefreshed: () => cache.noteRefreshed(togetherStamp(accountStamps(files))) };
+  return {
+    web,
+    reader,
+    account,
+    noteRefreshed: () => cache.noteRefreshed(togetherStamp(accountStamps(files))),
+  };
 }

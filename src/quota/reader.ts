@@ -41,9 +41,11 @@ export class QuotaReader {
     names: readonly ProviderName[] = PROVIDERS,
     onAnswer: (name: ProviderName, dated: Dated) => void = () => {},
   ): Promise<Partial<Report>> {
+    // Before the keys: of one that changes meanwhile, what comes of it is kept for nobody.
+    const accounts = names.map((name) => this.deps.account(name));
     const sources = this.deps.sources();
-    const all = names.map(async (name) => {
-      const dated = await this.one(name, sources);
+    const all = names.map(async (name, at) => {
+      const dated = await this.one(name, sources, accounts[at]!);
       onAnswer(name, dated);
       return [name, dated] as const;
     });
@@ -55,11 +57,10 @@ export class QuotaReader {
     return usageOf((await this.read()) as Report);
   }
 
-  private one(name: ProviderName, sources: Sources): Promise<Dated> {
+  private one(name: ProviderName, sources: Sources, of: string): Promise<Dated> {
     const local = withoutAsking(name, sources);
     const now = this.deps.web.clock.now();
     if (local) return Promise.resolve({ at: now, answer: local });
-    const of = this.deps.account(name);
     const freshness = this.deps.freshness ?? FRESHNESS;
     const known = this.memory.get(name);
     if (known?.of === of && isFresh(known.dated, now, freshness)) return Promise.resolve(known.dated);

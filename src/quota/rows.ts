@@ -47,7 +47,7 @@ function counts(used: number | undefined, total: number | undefined): string | u
 export function plain(text: string): string {
   return isPrintable(text)
     ? text
-    : text.replace(/[\0-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, " ");
+    : text.replace(/[\0-\x1f\x7f-\x9f\u061c\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, " ");
 }
 
 /** True for most names, which then need no pattern: its first use takes as long as reading all that was kept. */
@@ -62,6 +62,7 @@ function isPrintable(text: string): boolean {
 /** A percentage as it is read: whole, save where that would hide a use or a rest. */
 export function percentText(value: number): string {
   const whole = Math.round(value);
-  if ((whole === 0 && value > 0) || (whole === 100 && value < 100)) return `${Math.floor(value * 10) / 10}%`;
+  if (whole === 0 && value > 0) return `${Math.max(0.1, Math.floor(value * 10) / 10)}%`;
+  if (whole === 100 && value < 100) return `${Math.floor(value * 10) / 10}%`;
   return `${whole}%`;
 }

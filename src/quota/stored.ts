@@ -51,15 +51,23 @@ export function objectIn(text: string): Obj | undefined {
   }
 }
 
+/** What a file holds for one account: the last that asked stands in front, those before it in `others`. */
+function entryOf(file: Obj | undefined, of: string): Obj | undefined {
+  if (!file || file.of === of) return file;
+  const other = obj(file.others)[of];
+  return isObj(other) ? { ...other, v: file.v, of } : undefined;
+}
+
 /**
  * The answer that a file holds, however old.
  * @param of stands for the account: another one's numbers are nobody's business.
  */
 export function answerIn<Name extends ProviderName>(
-  file: Obj | undefined,
+  kept: Obj | undefined,
   name: Name,
   of: string,
 ): Dated<Name> | undefined {
+  const file = entryOf(kept, of);
   const at = num(file?.at);
   if (!file || file.v !== VERSION || file.of !== of || at === undefined || !isSection(name, file.section)) {
     return undefined;
@@ -82,14 +90,15 @@ export function lastGoodIn<Name extends ProviderName>(
 ): Dated<Name> | undefined {
   const kept = answerIn(file, name, of);
   if (!kept || !PASSING.has(kept.answer.section.kind)) return kept;
-  const good = obj(file?.good);
+  const good = obj(entryOf(file, of)?.good);
   const at = num(good.at);
   if (at === undefined || !isSection(name, good.section)) return kept;
   return { at, answer: { section: good.section as unknown as Answer<Name>["section"] } };
 }
 
 /** What a file keeps of the numbers before a failure, for `readLastGood`. */
-export function goodBefore(before: Obj | undefined, of: string, answer: Answer): Obj | undefined {
+export function goodBefore(file: Obj | undefined, of: string, answer: Answer): Obj | undefined {
+  const before = entryOf(file, of);
   if (!before || before.of !== of || !PASSING.has(answer.section.kind)) return undefined;
   const good = obj(before.section).kind === "success" ? before : obj(before.good);
   return good.section === undefined ? undefined : { at: good.at, section: good.section };
@@ -173,8 +182,9 @@ function phraseOf(value: unknown): Phrase | undefined {
 
 /** True where all providers were asked for these accounts so lately that a status bar need not have them asked. */
 export function isRefreshed(file: Obj | undefined, of: string, now: number): boolean {
-  const age = now - (num(file?.at) ?? Number.NaN);
-  return file?.of === of && age >= 0 && age < FRESH_MS;
+  const at = file?.of === of ? file.at : obj(file?.others)[of];
+  const age = now - (num(at) ?? Number.NaN);
+  return age >= 0 && age < FRESH_MS;
 }
 
 export interface AccountFiles {

@@ -11,6 +11,11 @@ export const percent = z.number().min(0).max(100);
 /** Epoch ms: seconds, or a date before 2001, are a mistake, and so is one after 2200. */
 export const epochMs = z.number().min(1e12).max(7.3e12);
 
+/** True where no request could carry it: a header holds neither line breaks nor other scripts. */
+export function isBadKey(key: string): boolean {
+  return /[^\x20-\x7e]/.test(key);
+}
+
 /** @throws AskError naming the place that is wrong, and nothing of what stood there. */
 export function checked<T>(schema: z.ZodType<T>, value: unknown): T {
   const result = schema.safeParse(value);

@@ -88,6 +88,7 @@ describe("errors", () => {
       errors.loginFailed("ENOENT"),
       errors.flagsTogether("zcode-acp quota", "--line, --json"),
       errors.flagNeeds("zcode-acp quota", "--interval", "--watch"),
+      errors.outputFailed("ENOSPC"),
       errors.internal("TypeError"),
     ];
     for (const error of made) {

@@ -149,6 +149,17 @@ test("Q4 no line is wider than the terminal, whatever is named how, and none hol
   });
 });
 
+test("Q4 what one line has no place for stands on two", () => {
+  const item = { key: "mcp", label: "MCP", usedPercent: 12.34, usedCount: 1234, totalCount: 10_000 };
+  const section = { kind: "success", items: [{ ...item, nextResetTime: NOW + 75 * HOUR }] } as const;
+  expect(card(["glm"], { glm: { at: NOW, answer: { section } } }, none, options(20))).toEqual([
+    "GLM Coding Plan",
+    "  MCP █░░░░░░░   12%",
+    "    1234/10000",
+    "    in 3d 3h",
+  ]);
+});
+
 test("Q4 D3 in Chinese the bars stand below each other, though each character takes two columns", () => {
   for (const width of [40, 64, 100]) {
     const lines = card(PROVIDERS, reportOf(USAGE), none, options(width, false, "zh"));
@@ -194,7 +205,7 @@ test("Q4 times, rests and texts as they are read", () => {
   expect(clockTime(NOW + 24 * HOUR, NOW)).toBe("2026-12-01 11:55");
   expect([0, 0.04, 0.5, 35, 35.5, 99.4, 99.99, 100].map(percentText)).toEqual([
     "0%",
-    "0%",
+    "0.1%",
     "1%",
     "35%",
     "36%",
