@@ -3,10 +3,10 @@
 import { systemClock } from "../platform/clock.ts";
 import { resolvePaths } from "../platform/paths.ts";
 import { LINE_AGE_MS } from "../quota/limits.ts";
-import { usageLine } from "../quota/line.ts";
+import { lineRows, usageLine } from "../quota/line.ts";
 import { quickFile, quickStamps } from "../quota/quick.ts";
 import type { Report } from "../quota/reader.ts";
-import { rowsOf } from "../quota/rows.ts";
+import { type Row, rowsOf } from "../quota/rows.ts";
 import {
   type AccountFiles,
   isRefreshed,
@@ -15,7 +15,7 @@ import {
   refreshedPath,
   togetherStamp,
 } from "../quota/stored.ts";
-import { PROVIDERS, type ProviderName, providerNamed } from "../quota/types.ts";
+import { type Answer, PROVIDERS, type ProviderName, providerNamed } from "../quota/types.ts";
 import { print } from "./print.ts";
 
 const EXIT = { shown: 0, nothing: 1, above: 3 } as const;
@@ -67,7 +67,7 @@ export async function line(asked: Wanted): Promise<number> {
       // No process can be started now, or this file was replaced: the next prompt asks.
     }
   }
-  return exitCode(asked, shown.report);
+  return exitCode(asked, shown.report, lineRows);
 }
 
 interface Shown {
@@ -94,7 +94,7 @@ function fromQuick(asked: Wanted, files: Files): Shown | undefined {
   }
 }
 
-function from({ names, warnAt }: Wanted, files: Files, kept: KeptFiles): Shown {
+function from({ names }: Wanted, files: Files, kept: KeptFiles): Shown {
   const stamps = kept.accountStamps(files);
   const now = systemClock().now();
   const report: { -readonly [Name in ProviderName]?: Report[Name] } = {};
@@ -104,21 +104,26 @@ function from({ names, warnAt }: Wanted, files: Files, kept: KeptFiles): Shown {
     if (!dated || now - dated.at >= LINE_AGE_MS) continue;
     Object.assign(report, { [name]: dated });
     text ??= usageLine([name], report);
-    // What the others said is not shown; only a limit is a matter of all of them.
-    if (text !== undefined && warnAt === undefined) break;
+    // What the others said is not shown.
+    if (text !== undefined) break;
   }
   const refreshed = isRefreshed(kept.refreshedFile(files.stateDir), togetherStamp(stamps), now);
   return { text, report, refreshed };
 }
 
-export function exitCode({ names, named, warnAt }: Wanted, report: Partial<Report>): number {
+/** @param rows the windows of an answer that are shown. */
+export function exitCode(
+  { names, named, warnAt }: Wanted,
+  report: Partial<Report>,
+  rows: (answer: Answer) => Row[] = rowsOf,
+): number {
   let shown = 0;
   let above = false;
   for (const name of names) {
     const answer = report[name]?.answer;
     if (answer?.section.kind !== "success") continue;
     shown++;
-    if (warnAt !== undefined) above ||= rowsOf(answer).some((row) => row.percent > warnAt);
+    if (warnAt !== undefined) above ||= rows(answer).some((row) => row.percent > warnAt);
   }
   const unread = named !== undefined && report[named]?.answer.section.kind !== "success";
   if (shown === 0 || unread) return EXIT.nothing;

@@ -1,8 +1,8 @@
 /** One short line for shell prompts and status bars. */
 
 import type { Report } from "./reader.ts";
-import { percentText, rowsOf } from "./rows.ts";
-import type { ProviderName } from "./types.ts";
+import { percentText, type Row, rowsOf } from "./rows.ts";
+import type { Answer, ProviderName } from "./types.ts";
 
 /** Characters of a name: a provider may call a window as it likes, and the line stands in a shell's prompt. */
 const NAME_CHARS = 32;
@@ -12,17 +12,21 @@ export function usageLine(names: readonly ProviderName[], report: Partial<Report
   for (const name of names) {
     const answer = report[name]?.answer;
     if (answer?.section.kind !== "success") continue;
-    let own = "";
-    let all = "";
-    for (const { label, percent } of rowsOf(answer)) {
-      const text = `${short(label)} ${percentText(percent)}`;
-      all = joined(all, text);
-      // The tools' window counts calls and not the plan.
-      if (label !== "MCP") own = joined(own, text);
-    }
-    if (all !== "") return own || all;
+    let line = "";
+    for (const { label, percent } of lineRows(answer))
+      line = joined(line, `${short(label)} ${percentText(percent)}`);
+    if (line !== "") return line;
   }
   return undefined;
+}
+
+/** The windows of an answer that the line shows. */
+export function lineRows(answer: Answer): Row[] {
+  const all = rowsOf(answer);
+  const own: Row[] = [];
+  // The tools' window counts calls and not the plan.
+  for (const row of all) if (row.label !== "MCP") own.push(row);
+  return own.length > 0 ? own : all;
 }
 
 function joined(line: string, text: string): string {

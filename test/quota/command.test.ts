@@ -390,6 +390,9 @@ describe("the line", () => {
     expect((await quota(["--line"])).out).toBe("5h 35% · Week 12%\n");
     expect((await quota(["ollama", "--line"])).out).toBe("5h 31% · Week 68%\n");
     expect((await quota(["--line", "--warn-at", "30"])).code).toBe(3);
+    // What the line does not show is above it, and does not count.
+    expect((await quota(["--line", "--warn-at", "60"])).code).toBe(0);
+    expect((await quota(["--warn-at", "60"])).code).toBe(3);
     expect(asked()).toEqual([1, 1, 1]);
     // Old numbers are shown while nobody answers, and new ones are asked for.
     for (const path of [stateFile("glm"), stateFile("refreshed")]) {
