@@ -600,6 +600,82 @@ describe("ends that come early, late or again", () => {
     expect(run.at(-1)).toBe("timer quiet");
   });
 
+  test("P9 M4 what such an end said is forgotten where the prompt's own beginning is told, and at each further try", () => {
+    const quiet = "timer quiet";
+    const odd = completed("x", "error_max_turns");
+    const begun = [prompt(1), accepted(1), odd];
+    // The lock was taken for the prompt, whose turn says no word more.
+    expect(rules(...begun, lockTaken, lockFree)).toContain("settle 1 end_turn");
+    // A compaction is no beginning of the prompt's.
+    expect(rules(...begun, { type: "lockTaken", compaction: true }, lockFree)).toContain(
+      "settle 1 max_turn_requests",
+    );
+    // A try that failed for a passing reason, a busy answer: the next one begins anew.
+    const passing: Input = {
+      type: "turnEnded",
+      turnId: "y",
+      end: { kind: "failed", failure: { kind: "network", message: "no" } },
+    };
+    const again: Input = { type: "timer", name: "retry" };
+    const busyTime: Input = { type: "timer", name: "busy" };
+    const busyWord: Input = {
+      type: "turnEnded",
+      turnId: undefined,
+      end: { kind: "failed", failure: { kind: "other", message: "prompt is running" } },
+      busy: new Error("busy"),
+    };
+    const busy: Input = { type: "refused", key: 1, busy: true, error: new Error("busy") };
+    for (const before of [
+      [prompt(1), accepted(1), passing, lockFailed, again],
+      [...begun, started("a"), { ...passing, turnId: "a" }, lockFailed, again],
+      [...begun, busyWord, busyTime],
+      [prompt(1), busy, odd, busyTime],
+    ]) {
+      const next = drive(...before, accepted(1)).slice(drive(...before).length);
+      expect(next).not.toContain(quiet);
+      expect(rules(...before, accepted(1), lockFree).at(-1)).toBe("settle 1 end_turn");
+    }
+  });
+
+  test("P9 B22 an end that failed keeps its own words when the lock says the same, and a beginning has five seconds", () => {
+    let state = newTurnState("t");
+    const effects: Effect[] = [];
+    for (const input of [prompt(1), accepted(1), failed("x"), lockFailed]) {
+      const step = reduce(state, input);
+      state = step.state;
+      effects.push(...step.effects);
+    }
+    expect(effects).toContainEqual({ type: "timer", name: "quiet", ms: 5_000 });
+    const failure = { kind: "other", message: "no" } as const;
+    expect(effects).toContainEqual({ type: "settle", key: 1, outcome: { kind: "failed", failure } });
+  });
+
+  test("P9 B22 the time of such an end does not run on under the turn that begins, whether or not the lock is told", () => {
+    const armed = (...inputs: Input[]) => {
+      let state = newTurnState("t");
+      const timers = new Set<string>();
+      for (const input of inputs) {
+        const step = reduce(state, input);
+        state = step.state;
+        for (const effect of step.effects) {
+          if (effect.type === "timer") timers.add(effect.name);
+          if (effect.type === "clearTimer") timers.delete(effect.name);
+        }
+      }
+      return timers.has("quiet");
+    };
+    const begun = [prompt(1), accepted(1), completed("x")];
+    expect(armed(...begun)).toBe(true);
+    expect(armed(...begun, started("a"))).toBe(false);
+    expect(armed(...begun, lockTaken)).toBe(false);
+  });
+
+  test("P9 P28 while its send is not answered, or another turn runs, no time is set to a prompt whose end seems to have come", () => {
+    expect(drive(prompt(1), completed("x"))).not.toContain("timer quiet");
+    const notification = started("n", { notification: true, own: true });
+    expect(drive(prompt(1), accepted(1), notification, completed("x"))).not.toContain("timer quiet");
+  });
+
   test("B22 a lock that is free before the send was answered ends the turn that had begun", () => {
     expect(rules(prompt(1), started("a", { inputId: "t-1" }), lockFree, accepted(1), prompt(2))).toEqual([
       "running",
