@@ -57,6 +57,12 @@ const REFUSED: TurnEnd = {
   failure: { kind: "other", message: phrase("reason.refused", {}) },
 };
 
+/** The lock's word says no more than how it ended; a turn's end that was told before it says more. */
+function inWordsOf(told: TurnEnd | undefined, end: TurnEnd): TurnEnd {
+  if (!told || told === DONE || told === REFUSED) return end;
+  return end === REFUSED && told.kind !== "failed" ? REFUSED : told;
+}
+
 type TurnEnded = Extract<Input, { type: "turnEnded" }>;
 
 class Step {
@@ -108,7 +114,7 @@ class Step {
           this.effects.push({ type: "timer", name: "lock", ms: FROZEN_MS });
         return this.sendStop();
       case "lockFree":
-        return this.lockFree(input.failed);
+        return this.lockFree(input.failed ? REFUSED : DONE);
       case "cancel":
         return this.cancel(input.key);
       case "timer":
@@ -261,7 +267,7 @@ class Step {
         compaction: !ours && this.state.compacting !== undefined && !turn.notification,
       },
     });
-    if (ours) this.set({ active: { ...active, turnId: turn.turnId } });
+    if (ours) this.set({ active: { ...active, turnId: turn.turnId, freed: undefined } });
     const { stopping } = this.state;
     if (stopping && !turn.notification) {
       // Told without a guard before the turn had a name; told again now that the turn that is meant has one.
@@ -356,7 +362,8 @@ class Step {
     this.settle(active.key, outcomeOf(end));
   }
 
-  private lockFree(failed: boolean): void {
+  /** @param end what its word says of the prompt that held it. */
+  private lockFree(end: TurnEnd): void {
     const { active, turn } = this.state;
     this.clear("quiet");
     this.set({ lockHeld: false, compacting: undefined });
@@ -364,12 +371,12 @@ class Step {
       this.seenEnd(turn.turnId);
       this.set({ turn: undefined });
     }
-    if (!this.state.active?.accepted) this.freedEarly(failed ? REFUSED : DONE);
+    const worded = inWordsOf(active?.freed, end);
+    if (!this.state.active?.accepted) this.freedEarly(worded);
     const others = turn?.notification && (active?.turnId === undefined || active.turnId !== turn.turnId);
     if ((active?.accepted || active?.turnId !== undefined) && !others) {
       // The lock went without an end of our turn: nothing more can come of it.
-      const { freed = DONE } = active;
-      this.finish(active, failed && freed.kind !== "failed" ? REFUSED : freed);
+      this.finish(active, worded);
     }
     this.stopped();
   }
@@ -404,9 +411,9 @@ class Step {
       const [first] = this.state.waiting;
       if (stopping && first !== undefined) this.tellWait(first, "busy");
     } else if (name === "quiet") {
-      this.lockFree(false);
+      this.lockFree(active?.freed ?? DONE);
     } else if (name === "lock") {
-      if (this.state.lockHeld && !turn && !active && !stopping) this.lockFree(false);
+      if (this.state.lockHeld && !turn && !active && !stopping) this.lockFree(DONE);
     } else if (stopping && turn?.notification && !stopping.givenUp) {
       // What is to be stopped comes behind it, and closing the session would end it.
       this.effects.push({ type: "timer", name: "stop", ms: STOP_ESCALATION_MS });

@@ -650,6 +650,16 @@ describe("ends that come early, late or again", () => {
     expect(effects).toContainEqual({ type: "settle", key: 1, outcome: { kind: "failed", failure } });
   });
 
+  test("P9 B22 what such an end said is kept where the lock's word comes before the answer to the send, and a lock's later word counts", () => {
+    const quiet: Input = { type: "timer", name: "quiet" };
+    const odd = completed("x", "error_max_turns");
+    expect(rules(prompt(1), odd, lockFree, accepted(1), quiet)).toContain("settle 1 max_turn_requests");
+    expect(rules(prompt(1), odd, lockFailed, accepted(1), quiet)).toContain("settle 1 failed");
+    // The lock of the turn before was let go late; the prompt's own turn ends well.
+    expect(rules(prompt(1), lockFailed, accepted(1), lockFree)).toContain("settle 1 end_turn");
+    expect(rules(prompt(1), lockFailed, accepted(1), started("a"), lockFree)).toContain("settle 1 end_turn");
+  });
+
   test("P9 B22 the time of such an end does not run on under the turn that begins, whether or not the lock is told", () => {
     const armed = (...inputs: Input[]) => {
       let state = newTurnState("t");
@@ -668,6 +678,18 @@ describe("ends that come early, late or again", () => {
     expect(armed(...begun)).toBe(true);
     expect(armed(...begun, started("a"))).toBe(false);
     expect(armed(...begun, lockTaken)).toBe(false);
+    // Nor does that of an earlier turn under a send.
+    const own = started("g", { own: true });
+    expect(armed(own, completed("g"))).toBe(true);
+    expect(armed(own, completed("g"), prompt(1))).toBe(false);
+    const passing = { kind: "failed", failure: { kind: "network", message: "no" } } as const;
+    const failing: Input[] = [
+      prompt(1),
+      started("a", { inputId: "t-1" }),
+      { type: "turnEnded", turnId: "a", end: passing },
+    ];
+    expect(armed(...failing)).toBe(true);
+    expect(armed(...failing, { type: "timer", name: "retry" })).toBe(false);
   });
 
   test("P9 P28 while its send is not answered, or another turn runs, no time is set to a prompt whose end seems to have come", () => {
