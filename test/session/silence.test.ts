@@ -2,9 +2,11 @@
 
 import { expect, test } from "bun:test";
 import { scaledClock, systemClock } from "../../src/platform/clock.ts";
+import { ManualClock } from "../sim/manualClock.ts";
 import type { PlayedServer } from "../support/bridge.ts";
-import type { Json } from "../support/plainClient.ts";
+import type { Json, PlainClient } from "../support/plainClient.ts";
 import { serveSubscribe, sessionEvent, settle, startPrompted, startRunning } from "../support/played.ts";
+import { until } from "../support/processes.ts";
 
 const messages: Json[] = [
   { info: { messageId: "u1", role: "user" }, parts: [{ type: "text", text: "hi" }] },
@@ -175,39 +177,91 @@ test("B8 B20 a prompt that waits for its session is no silent turn, however long
   await test.bridge.close();
 });
 
-test("B8 a turn that begins after it was given up is stopped, and what it says is dropped", async () => {
-  const { test, client, server, id, answer } = await startPrompted(quick());
+/** A prompt whose turn does not begin for ten minutes is answered; `inputId` is that of its send. */
+async function givenUp() {
+  const clock = new ManualClock();
+  const { test, client, server, id, answer } = await startPrompted(clock);
   const send = await server.take((frame) => frame.method === "session/send");
   server.push({ id: send.id, result: { accepted: true } });
-  const serving = (async () => {
-    for (;;) {
-      const look = await server.take(
-        (frame) => /^session\/(?:read|messages)$/.test(String(frame.method)),
-        500,
-      );
-      server.push({ id: look.id, result: { projection: { turnCount: 1 }, messages: [] } });
-    }
-  })().catch(() => {});
-  expect((await answer).stopReason).toBe("end_turn");
+  let look: Json | undefined;
+  do {
+    await clock.advance(15_000);
+    // None comes before the answer to the send was read.
+    look = await server
+      .take(({ method }) => method === "session/read" || method === "session/messages", 100)
+      .catch(() => undefined);
+    if (look) server.push({ id: look.id, result: { projection: { turnCount: 1 }, messages: [] } });
+  } while (look?.method !== "session/messages");
+  expect(await answer).toMatchObject({ stopReason: "end_turn" });
   const { inputId } = send.params as Json;
-  const started = { inputId, messageId: "u1", foregroundExecutionId: "fg-1" };
-  server.push(sessionEvent("s1", 1, "turn.started", started));
-  const stop = await server.take((frame) => frame.method === "v4/command");
-  expect((stop.params as Json).payload).toEqual({ expectedForegroundExecutionId: "fg-1" });
-  const delta = { kind: "text_delta", assistantMessageId: "m1", delta: "too late" };
-  server.push(sessionEvent("s1", 2, "model.streaming", delta));
-  server.push(sessionEvent("s1", 3, "turn.completed", { resultType: "cancelled" }));
-  server.push({ method: "state.updated", params: { sessionId: "s1", reason: "prompt_failed", patch: {} } });
-  const next = client.prompt(id, "next");
-  const again = await server.take((frame) => frame.method === "session/send");
-  server.push({ id: again.id, result: { accepted: true } });
-  const second = (again.params as Json).inputId;
-  server.push(sessionEvent("s1", 4, "turn.started", { inputId: second }, "t2"));
-  server.push(sessionEvent("s1", 5, "model.streaming", { ...delta, delta: "in time" }, "t2"));
-  server.push(sessionEvent("s1", 6, "turn.completed", { resultType: "success" }, "t2"));
-  expect((await next).stopReason).toBe("end_turn");
-  expect(client.text("agent_message_chunk", id)).not.toContain("too late");
-  expect(client.text("agent_message_chunk", id)).toContain("in time");
-  await serving;
-  await test.bridge.close();
-});
+  const says = (seq: number, delta: string, turnId?: string) =>
+    server.push(
+      sessionEvent(
+        "s1",
+        seq,
+        "model.streaming",
+        { kind: "text_delta", assistantMessageId: `m${seq}`, delta },
+        turnId,
+      ),
+    );
+  return { clock, test, client, server, id, inputId, says };
+}
+
+/** What the agent said, without the bridge's own lines. */
+const spoken = (client: PlainClient, id: string) =>
+  client
+    .updates(id)
+    .filter(({ sessionUpdate }) => sessionUpdate === "agent_message_chunk")
+    .filter(({ messageId }) => !String(messageId).startsWith("notice_"))
+    .map(({ content }) => (content as Json).text)
+    .join("");
+
+for (const echoes of [true, false])
+  test(`B8 a turn that begins after it was given up is stopped, and what it says is dropped, ${echoes ? "where it names its input" : "where it names none, and where its history is read"}`, async () => {
+    const { clock, test, client, server, id, inputId, says } = await givenUp();
+    const started = { messageId: "u1", foregroundExecutionId: "fg-1", ...(echoes ? { inputId } : {}) };
+    server.push(sessionEvent("s1", 1, "turn.started", started));
+    const stop = await server.take((frame) => frame.method === "v4/command");
+    expect((stop.params as Json).payload).toEqual({ expectedForegroundExecutionId: "fg-1" });
+    says(2, "too late");
+    let next: Promise<Json>;
+    if (echoes) {
+      server.push(sessionEvent("s1", 3, "turn.completed", { resultType: "cancelled" }));
+      server.push({
+        method: "state.updated",
+        params: { sessionId: "s1", reason: "prompt_failed", patch: {} },
+      });
+      next = client.prompt(id, "next");
+    } else {
+      // It does not stop, and its session is closed: the history holds what the turn wrote.
+      await clock.advance(10_000);
+      next = client.prompt(id, "next");
+      const resume = await server.take((frame) => frame.method === "session/resume");
+      const late = { info: { messageId: "m9", role: "assistant" }, parts: [{ type: "text", text: "later" }] };
+      const session = { session: { sessionId: "s1" }, runtime: { eventSeq: 3 } };
+      server.push({ id: resume.id, result: { ...session, messages: [messages[0]!, late] } });
+      await serveSubscribe(server);
+    }
+    const again = await server.take((frame) => frame.method === "session/send");
+    server.push({ id: again.id, result: { accepted: true } });
+    const second = (again.params as Json).inputId;
+    server.push(sessionEvent("s1", 4, "turn.started", { inputId: second }, "t2"));
+    says(5, "in time", "t2");
+    server.push(sessionEvent("s1", 6, "turn.completed", { resultType: "success" }, "t2"));
+    expect((await next).stopReason).toBe("end_turn");
+    expect(spoken(client, id)).toBe("in time");
+    await test.bridge.close();
+  });
+
+for (const [whose, payload] of [
+  ["of another input", { inputId: "their-1" }],
+  ["of a background task", { inputSource: "background_task" }],
+] as const)
+  test(`B8 M4 P28 a turn ${whose} that begins in the place of one that was given up is heard`, async () => {
+    const { test, client, server, id, says } = await givenUp();
+    server.push(sessionEvent("s1", 1, "turn.started", { messageId: "u1", ...payload }, "t2"));
+    says(2, "another's words", "t2");
+    await until("they are heard", 3_000, () => spoken(client, id) !== "");
+    expect(spoken(client, id)).toBe("another's words");
+    await test.bridge.close();
+  });

@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { ManualClock } from "../sim/manualClock.ts";
 import type { PlayedServer } from "../support/bridge.ts";
 import type { Json } from "../support/plainClient.ts";
-import { sessionEvent, settle, startPrompted, startRunning } from "../support/played.ts";
+import { serveSubscribe, sessionEvent, settle, startPrompted, startRunning } from "../support/played.ts";
 
 const state = (reason: string): Json => ({
   method: "state.updated",
@@ -65,8 +65,28 @@ test("B6 M4 closing the session is the last resort: a turn has ten seconds to en
   await clock.advance(1_000);
   await settle();
   expect(closes()).toHaveLength(1);
-  void client.prompt(id, "next").catch(() => {});
-  await server.take(({ method }) => method === "session/resume");
+  let settled = false;
+  const next = client.prompt(id, "next").finally(() => {
+    settled = true;
+  });
+  const resume = await server.take(({ method }) => method === "session/resume");
+  const session = { session: { sessionId: "s1" }, runtime: { eventSeq: 0 } };
+  server.push({ id: resume.id, result: { ...session, messages: [] } });
+  await serveSubscribe(server);
+  const send = await server.take(({ method }) => method === "session/send");
+  server.push({ id: send.id, result: { accepted: true } });
+  // The old turn's last words, in each form, are nothing to the prompt, whose turn takes its time to begin.
+  const terminal = { kind: "turn.terminal", sessionId: "s1", turnId: "t", status: "completed" };
+  server.push({ method: "v4/telemetry/event", params: terminal });
+  server.push(sessionEvent("s1", 1, "turn.completed", { resultType: "success" }));
+  await settle();
+  await clock.advance(6_000);
+  await settle();
+  expect(settled).toBe(false);
+  const { inputId } = send.params as Json;
+  server.push(sessionEvent("s1", 1, "turn.started", { inputId }, "t2"));
+  server.push(sessionEvent("s1", 2, "turn.completed", { resultType: "success" }, "t2"));
+  expect(await next).toMatchObject({ stopReason: "end_turn" });
   await test.bridge.close();
 });
 

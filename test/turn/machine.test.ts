@@ -364,6 +364,16 @@ describe("what a person is told", () => {
     expect(run).toContain("notice steered");
   });
 
+  test("B7 M4 an input of somebody else's that was folded into a turn makes that turn nobody's of ours", () => {
+    const theirs: Input = { type: "steered", inputId: "their-1", targetTurnId: "n" };
+    const nameless: Input = { type: "steered", inputId: undefined, targetTurnId: "n" };
+    for (const steered of [theirs, nameless]) {
+      const notification = started("n", { notification: true, own: true });
+      const run = rules(prompt(1), accepted(1), notification, steered, completed("n"));
+      expect(run).toEqual(["running", "send 1 t-1"]);
+    }
+  });
+
   test("B16 a goal's turn is stopped by a prompt like any other, and one line says that the goal is paused", () => {
     const run = rules(
       started("g", { own: true, goal: true }),
