@@ -9,7 +9,7 @@ import { usageLine } from "../../src/quota/line.ts";
 import type { Report } from "../../src/quota/reader.ts";
 import { percentText } from "../../src/quota/rows.ts";
 import { clockTime, fit, rest, widthOf } from "../../src/quota/text.ts";
-import { PROVIDERS, type ProviderName, type Usage } from "../../src/quota/types.ts";
+import { type GlmItem, PROVIDERS, type ProviderName, type Usage } from "../../src/quota/types.ts";
 import { eachSeed, type Random } from "../support/random.ts";
 
 process.env.TZ = "UTC";
@@ -177,6 +177,15 @@ test("Q5 the line names the windows of the first provider that has numbers", () 
   expect(usageLine(["opencode", "glm"], reportOf(USAGE))).toBe("5h 0% · Week 0.2% · Month 99.9%");
   expect(usageLine(["ollama"], reportOf(USAGE))).toBeUndefined();
   expect(usageLine(PROVIDERS, {})).toBeUndefined();
+});
+
+test("Q5 the tools' calls stand in the line of a plan that counts nothing else, and in no other", () => {
+  const calls = { key: "mcp", label: "MCP", usedPercent: 90 };
+  const plan = { key: "token_5h", label: "5h", usedPercent: 5 };
+  const lineOf = (items: readonly GlmItem[]) =>
+    usageLine(["glm"], { glm: { at: 0, answer: { section: { kind: "success", items } } } });
+  expect(lineOf([calls])).toBe("MCP 90%");
+  expect(lineOf([calls, plan])).toBe("5h 5%");
 });
 
 test("Q5 no name makes the line long", () => {

@@ -8,6 +8,7 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   statSync,
   utimesSync,
   writeFileSync,
@@ -167,6 +168,8 @@ describe("what it shows", () => {
     for (const wrong of [
       ["xx"],
       ["--interval", "9"],
+      ["--watch", "--interval", "9"],
+      ["--watch", "--interval", "86401"],
       ["--interval", "abc"],
       ["--interval", "60"],
       ["--interval=60", "--json"],
@@ -352,6 +355,13 @@ describe("the hub", () => {
       expect((await quota(["glm"], { ...more, HOME: homeWithPlan() })).out).toContain("· pro");
       expect(came).toHaveLength(2);
       expect(came[1]! - came[0]!).toBeLessThan(500);
+      // Who is not set up there is left out, as here.
+      const none = { kind: "not_configured" };
+      answer = () =>
+        Response.json({ ...(JSON.parse(out) as Json), opencode: none, ollama: none, extra: undefined });
+      const few = await quota([], more);
+      expect([few.code, few.err]).toEqual([0, ""]);
+      expect(few.out).not.toMatch(/OpenCode|Ollama/);
       for (const other of [
         () => new Response("", { status: 502 }),
         () => new Response("<html>"),
@@ -426,12 +436,71 @@ describe("the line", () => {
     );
   }, 60_000);
 
+  test("Q5 of the first provider that has numbers its own windows are shown, and count for --warn-at", async () => {
+    const limits = [
+      { type: "TOKENS_LIMIT", number: 5, percentage: 35 },
+      { type: "TIME_LIMIT", percentage: 90 },
+    ];
+    providers.glm.answer = () => Response.json({ ...GLM_BODY, data: { limits } });
+    expect((await quota(["--warn-at", "80"])).code).toBe(3);
+    const line = await quota(["--line", "--warn-at", "80"]);
+    expect([line.code, line.out]).toEqual([0, "5h 35%\n"]);
+    // Numbers of the day before are none; the next provider's are shown.
+    const age = (name: string, hours: number) => {
+      const entry = JSON.parse(readFileSync(stateFile(name), "utf8")) as { at: number };
+      writeFileSync(stateFile(name), JSON.stringify({ ...entry, at: entry.at - hours * 3_600_000 }));
+    };
+    age("glm", 25);
+    const next = "5h 5% · Week 25%\n";
+    expect((await quota(["--line"])).out).toBe(next);
+    // Who has failed for good hides nobody, nor does what stands in the place of a kept file.
+    providers.glm.answer = () => new Response("", { status: 401 });
+    expect((await quota(["glm"])).code).toBe(1);
+    expect((await quota(["--line"])).out).toBe(next);
+    rmSync(stateFile("glm"));
+    mkdirSync(stateFile("glm"));
+    expect((await quota(["--line"])).out).toBe(next);
+    expect((await quota(["glm", "--line"])).code).toBe(1);
+  }, 30_000);
+
+  test("Q5 Q3 asks behind only where it is due, for all, and in a process that no key typed at this terminal ends", async () => {
+    await quota([]);
+    rmSync(stateFile("ollama"));
+    for (let time = 0; time < 3; time++) expect((await quota(["--line"])).code).toBe(0);
+    const behind = () => markedPids(`HOME=${home}`);
+    await until("nobody is behind", 15_000, async () => (await behind()).length === 0);
+    expect(asked()).toEqual([1, 1, 1]);
+    let answer!: () => void;
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    providers.ollama.answer = async (request) => {
+      await answered;
+      return well.ollama(request);
+    };
+    rmSync(stateFile("refreshed"));
+    expect((await quota(["--line"])).out).toBe("5h 35% · Week 12%\n");
+    await until("it is asked for behind", 15_000, () => asked()[2] === 2);
+    const [pid] = await behind();
+    const group = Bun.spawnSync(["ps", "-o", "pgid=", "-p", String(pid)]).stdout.toString();
+    expect(Number(group)).toBe(pid!);
+    answer();
+    await until("it has ended", 15_000, async () => (await behind()).length === 0);
+    expect(existsSync(stateFile("ollama"))).toBe(true);
+  }, 60_000);
+
   test("Q5 Q3 where files were given a time in whole seconds, it tells accounts apart all the same", async () => {
     const config = join(home, ".zcode", "v2", "config.json");
     const text = readFileSync(config, "utf8");
     utimesSync(config, 1_790_000_000, 1_790_000_000);
     expect((await quota(["glm"])).code).toBe(0);
     expect((await quota(["glm", "--line"])).out).toBe("5h 35% · Week 12%\n");
+    // Who asks behind it would ask with the other key, and keep what it was told.
+    await until(
+      "nobody is behind any more",
+      15_000,
+      async () => (await markedPids(`HOME=${home}`)).length === 0,
+    );
     const other = `${config}.other`;
     writeFileSync(other, text.replace(KEYS.glm, KEYS.glm.replace(/.$/, "x")));
     utimesSync(other, 1_790_000_000, 1_790_000_000);
@@ -452,7 +521,13 @@ describe("secrets", () => {
         status: 500,
       });
     const said: string[] = [];
-    for (const answer of [echo, () => Response.json({ success: false, msg: `bad key ${KEYS.glm}` })]) {
+    const named = (msg: string) => () => Response.json({ success: false, msg });
+    for (const answer of [
+      echo,
+      named(`bad key ${KEYS.glm}`),
+      named(`invalid api key ${KEYS.glm}`),
+      named(`too many requests of ${KEYS.glm}`),
+    ]) {
       for (const name of ["glm", "opencode", "ollama"] as const) providers[name].answer = answer;
       for (const args of [
         [],
@@ -464,6 +539,8 @@ describe("secrets", () => {
         const { out, err } = await quota(args, { ZCODE_ACP_DEBUG: "1" });
         said.push(out, err);
       }
+      // The next is asked for anew.
+      for (const name of ["glm", "opencode", "ollama"]) rmSync(stateFile(name), { force: true });
     }
     const { out, err } = await quota(["--verbose"], {
       OLLAMA_API_KEY: `${KEYS.ollama}\n`,

@@ -96,6 +96,8 @@ describe("what a provider says well", () => {
     const limits = [
       { type: "TOKENS_LIMIT", number: 30, percentage: 1 },
       { type: "VIDEO_LIMIT", percentage: 2 },
+      // The tools' window by its other name, of which nothing is used yet.
+      { type: "MCP_LIMIT", currentValue: 0, usage: 30 },
     ];
     const { section } = await answered("glm", () =>
       Response.json({ success: true, data: { limits, new: 1 } }),
@@ -104,6 +106,7 @@ describe("what a provider says well", () => {
       items: [
         { key: "TOKENS_LIMIT_30", label: "TOKENS_LIMIT 30", usedPercent: 1 },
         { key: "VIDEO_LIMIT", label: "VIDEO_LIMIT", usedPercent: 2 },
+        { key: "mcp", label: "MCP", usedPercent: 0, usedCount: 0, totalCount: 30 },
       ],
     });
   });
@@ -372,8 +375,14 @@ describe("answers that are none", () => {
         return new Response(body);
       });
       expect([large.section.kind, large.reason?.key]).toEqual(["unavailable", "quota.reason.large"]);
-      const loop = await answered(name, (request) => Response.redirect(new URL(request.url).pathname, 302));
+      let hops = 0;
+      const loop = await answered(name, (request) => {
+        const { pathname } = new URL(request.url);
+        if (pathname !== "/api/me") hops++;
+        return Response.redirect(pathname, 302);
+      });
       expect([loop.section.kind, loop.reason?.key]).toEqual(["unavailable", "quota.reason.redirects"]);
+      expect(hops).toBeLessThanOrEqual(10);
       const silent = await answered(name, () => new Promise<Response>(() => {}), hurried);
       expect(silent.section.kind).toBe("unavailable");
       const reason = phrase("quota.reason.deadline", { seconds: name === "glm" ? 8 : 10 });
@@ -457,6 +466,27 @@ describe("answers that are none", () => {
       } finally {
         await other.stop(true);
       }
+    });
+
+    test(`Q2 Q6 ${name}: a redirect away from TLS is handed no credential either`, async () => {
+      const asked: string[] = [];
+      const plain: Web = {
+        ...web,
+        async fetch(url) {
+          asked.push(url);
+          return new Response("", {
+            status: 302,
+            headers: { location: url.replace("https:", "http:").replace(/$/, "x") },
+          });
+        },
+      };
+      const origin = "https://usage.example";
+      if (name === "glm")
+        await askGlm(plain, { provider: { id: "builtin:zai", apiKey: "k", baseUrl: undefined }, origin });
+      else if (name === "opencode") await askOpencode(plain, { workspaceId: "w", authCookie: "c", origin });
+      else await askOllama(plain, { apiKey: "k", origin });
+      expect(asked.length).toBeGreaterThan(0);
+      for (const url of asked) expect(url).toStartWith("https:");
     });
 
     test(`Q2 ${name}: no connection is unavailable`, async () => {

@@ -13,9 +13,10 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import * as atomic from "../../src/platform/atomic.ts";
-import { systemClock } from "../../src/platform/clock.ts";
+import { type Clock, systemClock } from "../../src/platform/clock.ts";
 import { withLock } from "../../src/platform/lock.ts";
 import { silentLog } from "../../src/platform/log.ts";
+import { bornOf } from "../../src/platform/processTable.ts";
 import { AliasStore } from "../../src/store/aliases.ts";
 import { tempDir } from "../support/temp.ts";
 
@@ -62,8 +63,55 @@ test.if(process.platform === "linux")(
     writeFileSync(`${file}.lock`, JSON.stringify({ pid: process.pid, born: "1", nonce: "x" }));
     await new AliasStore(dir, silentLog(), clock).put("one", alias);
     expect(Object.keys(onDisk())).toEqual(["one"]);
+    // Broken, and not waited for in vain.
+    expect(existsSync(`${file}.lock`)).toBe(false);
   },
 );
+
+test("B14 a lock of another user's process is waited for like any other", async () => {
+  const lock = join(tempDir("locks"), "x.lock");
+  const held = JSON.stringify({ pid: process.pid, born: bornOf(process.pid) ?? null, nonce: "x" });
+  writeFileSync(lock, held);
+  const spy = spyOn(process, "kill").mockImplementation(() => {
+    throw Object.assign(new Error("not permitted"), { code: "EPERM" });
+  });
+  try {
+    expect(await withLock(lock, clock, async () => readFileSync(lock, "utf8"), 100)).toBe(held);
+  } finally {
+    spy.mockRestore();
+  }
+  expect(readFileSync(lock, "utf8")).toBe(held);
+});
+
+test("B14 a lock that came in the place of one that nobody holds stays its holder's", async () => {
+  const lock = join(tempDir("locks"), "x.lock");
+  const old = new Date(Date.now() - 10_000);
+  const write = (text: string) => {
+    writeFileSync(lock, text);
+    utimesSync(lock, old, old);
+  };
+  write("nobody");
+  const theirs = JSON.stringify({ pid: process.pid, born: bornOf(process.pid) ?? null, nonce: "x" });
+  let judged = 0;
+  // Between a look at the old one and its end another process has broken it, and holds its own.
+  const late: Clock = {
+    ...clock,
+    now() {
+      if (judged++ === 0) write(theirs);
+      return clock.now();
+    },
+  };
+  expect(await withLock(lock, late, async () => readFileSync(lock, "utf8"), 100)).toBe(theirs);
+  expect(judged).toBeGreaterThan(0);
+  expect(readFileSync(lock, "utf8")).toBe(theirs);
+  expect(readdirSync(join(lock, ".."))).toEqual(["x.lock"]);
+});
+
+test("B14 who was taken for gone and was not leaves the next one's lock alone", async () => {
+  const lock = join(tempDir("locks"), "x.lock");
+  await withLock(lock, clock, async () => writeFileSync(lock, "the next one's"));
+  expect(readFileSync(lock, "utf8")).toBe("the next one's");
+});
 
 test("B14 a lock that its living holder keeps is waited on for two seconds, then written all the same, and stays its holder's", async () => {
   const { dir, file, onDisk } = home();
