@@ -31,25 +31,28 @@ export class WindowTitle {
     this.wanted = title;
     if (this.writing) return;
     this.writing = true;
-    void this.write()
-      .catch((error) => this.log.once("title", "warn", `the window's title was not set: ${errorName(error)}`))
-      .finally(() => {
-        this.writing = false;
-      });
+    void this.write();
   }
 
   private async write(): Promise<void> {
-    while (this.wanted !== undefined && this.wanted !== this.shown) {
-      this.shown = this.wanted;
-      const child = Bun.spawn(["/bin/sh", "-c", SCRIPT], {
-        stdin: new TextEncoder().encode(`\u001b]0;${plainTitle(this.shown)}\u0007`),
-        stdout: "ignore",
-        stderr: "ignore",
-        env: this.env,
-      });
-      const deadline = this.clock.after(WRITE_DEADLINE_MS, () => child.kill("SIGKILL"));
-      await child.exited;
-      deadline.cancel();
+    try {
+      while (this.wanted !== undefined && this.wanted !== this.shown) {
+        this.shown = this.wanted;
+        const child = Bun.spawn(["/bin/sh", "-c", SCRIPT], {
+          stdin: new TextEncoder().encode(`\u001b]0;${plainTitle(this.shown)}\u0007`),
+          stdout: "ignore",
+          stderr: "ignore",
+          env: this.env,
+        });
+        const deadline = this.clock.after(WRITE_DEADLINE_MS, () => child.kill("SIGKILL"));
+        await child.exited;
+        deadline.cancel();
+      }
+    } catch (error) {
+      this.log.once("title", "warn", `the window's title was not set: ${errorName(error)}`);
+    } finally {
+      // At the moment of the last look: whatever is wanted behind it begins anew.
+      this.writing = false;
     }
   }
 }

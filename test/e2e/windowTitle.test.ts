@@ -10,12 +10,15 @@ import { until } from "../support/processes.ts";
 import { tempDir } from "../support/temp.ts";
 import { Tmux } from "../support/tmux.ts";
 
-/** A bridge that a terminal's shell started, over two pipes. */
-function bridgeIn(tmux: Tmux): PlainClient {
+/**
+ * A bridge that a terminal's shell started, over two pipes.
+ * @param behind what follows the command.
+ */
+function bridgeIn(tmux: Tmux, behind = ""): PlainClient {
   const dir = tempDir("pipes");
   const [to, from] = [join(dir, "to"), join(dir, "from")];
   Bun.spawnSync(["mkfifo", to, from]);
-  tmux.type(`'${BINARY}' stdio --backend sim <'${to}' >'${from}'; echo ended $?`);
+  tmux.type(`'${BINARY}' stdio --backend sim <'${to}' >'${from}'${behind || "; echo ended $?"}`);
   const writer = Bun.spawn(["sh", "-c", `cat >'${to}'`], { stdin: "pipe" });
   const reader = Bun.spawn(["cat", from], { stdout: "pipe" });
   const client = new PlainClient((line) => {
@@ -80,6 +83,27 @@ test.skipIf(!needs("tmux"))(
     }
   },
   40_000,
+);
+
+test.skipIf(!needs("tmux"))(
+  "P33 a bridge in the background names its window too, where the terminal stops who writes from there",
+  async () => {
+    const home = tempDir("home");
+    const tmux = new Tmux({ HOME: home, PATH: process.env.PATH ?? "" }, 80, 24);
+    try {
+      tmux.type("set -m; stty tostop");
+      const client = bridgeIn(tmux, " &");
+      await initialize(client, "martty");
+      await client.prompt(await client.newSession(home), "Behind the scenes");
+      await until("the window is called so", 10_000, () =>
+        tmux.run(["display", "-p", "#{pane_title}"]).includes("Behind the scenes"),
+      );
+      ends.get(client)?.();
+    } finally {
+      tmux.end();
+    }
+  },
+  30_000,
 );
 
 test("P33 what would steer a terminal stays out of a title, and characters stay whole", () => {
