@@ -1,11 +1,17 @@
 /** A build that got its key when it was started: when it is started anew because somebody has signed in. */
 
 import { expect, test } from "bun:test";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { Backend } from "../../src/backend/backend.ts";
 import type { Launch } from "../../src/backend/locate.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { silentLog } from "../../src/platform/log.ts";
-import { PlayedServer } from "../support/bridge.ts";
+import { ManualClock } from "../sim/manualClock.ts";
+import { PlayedServer, type TestBridge, testBridge } from "../support/bridge.ts";
+import type { Json, PlainClient } from "../support/plainClient.ts";
+import { serveSubscribe, sessionEvent, settle } from "../support/played.ts";
+import { tempDir } from "../support/temp.ts";
 
 test("A11 B10 it is started anew only where it lacked a key, the files changed what it is given, and nothing runs", async () => {
   let stamp = "1";
@@ -84,3 +90,114 @@ test("A11 B10 it is started anew only where it lacked a key, the files changed w
   expect(lost).toBe(1);
   await backend.close();
 });
+
+const BUSY: Readonly<Record<string, (played: Running) => Promise<() => void>>> = {
+  "a conversation is brought up": async ({ client, server }) => {
+    void client.prompt(await client.newSession("/two"), "two").catch(() => {});
+    const create = await server.take((frame) => frame.method === "session/create");
+    return () => server.push({ id: create.id, error: { code: -32603, message: "no" } });
+  },
+  "a task runs in the background": async ({ server }) => {
+    const task = { taskId: "task1", toolCallId: "c1", command: "sleep 9", startedAt: 1 };
+    const update = (seq: number, status: string) =>
+      server.push(sessionEvent("s1", seq, "session.updated", { ...task, taskKind: "bash", status }));
+    update(3, "running");
+    await settle();
+    return () => update(4, "completed");
+  },
+  "a lock is held": async ({ server }) => {
+    const lock = (reason: string) =>
+      server.push({ method: "state.updated", params: { sessionId: "s1", reason, patch: {} } });
+    lock("prompt_started");
+    await settle();
+    return () => lock("prompt_completed");
+  },
+};
+
+interface Running {
+  readonly client: PlainClient;
+  readonly server: PlayedServer;
+}
+
+/** An older build that was started without a key, with a conversation `s1` at rest and one whose turn lacked a key. */
+async function lacking() {
+  const home = tempDir("signed-in");
+  const zcode = join(home, "zcode");
+  writeFileSync(zcode, "#!/bin/sh\n", { mode: 0o755 });
+  const bridge = testBridge({
+    env: { HOME: home, ZCODE_ACP_BACKEND: "zcode", ZCODE_BIN: zcode },
+    rules: new ManualClock(),
+  });
+  const client = bridge.client();
+  await client.initialize();
+  await client.newSession("/warm");
+  const server = await serverOf(bridge, 0);
+  const id = await client.newSession("/one");
+  const run = async (
+    session: string,
+    backendId: string,
+    end: (push: (type: string, payload: Json) => void) => void,
+  ) => {
+    const settings = { model: { current: { providerId: "p", modelId: "m" } } };
+    const answer = client.prompt(session, "hi").catch((error: unknown) => error);
+    const create = await server.take((frame) => frame.method === "session/create");
+    server.push({
+      id: create.id,
+      result: { session: { sessionId: backendId }, runtime: { eventSeq: 0 }, settings },
+    });
+    await serveSubscribe(server);
+    const send = await server.take((frame) => frame.method === "session/send");
+    server.push({ id: send.id, result: { accepted: true } });
+    const { inputId } = send.params as Json;
+    server.push(sessionEvent(backendId, 1, "turn.started", { inputId }));
+    end((type, payload) => server.push(sessionEvent(backendId, 2, type, payload)));
+    server.push({
+      method: "state.updated",
+      params: { sessionId: backendId, reason: "prompt_completed", patch: {} },
+    });
+    return answer;
+  };
+  await run(id, "s1", (push) => push("turn.completed", { resultType: "success" }));
+  const other = await client.newSession("/other");
+  const error = { code: "provider_not_configured", message: "no provider" };
+  expect(await run(other, "s2", (push) => push("turn.failed", { error }))).toMatchObject({ code: -32000 });
+  const signIn = () => {
+    mkdirSync(join(home, ".zcode", "v2"), { recursive: true });
+    const provider = {
+      "builtin:bigmodel-coding-plan": { enabled: true, options: { apiKey: "k".repeat(20) }, models: {} },
+    };
+    writeFileSync(join(home, ".zcode", "v2", "config.json"), JSON.stringify({ provider }));
+  };
+  await settle();
+  return { bridge, client, server, other, signIn };
+}
+
+async function serverOf(bridge: TestBridge, index: number): Promise<PlayedServer> {
+  const server = await bridge.server(index);
+  const probe = await server.take((frame) => frame.method === "runtime/capabilities");
+  const unknown = { code: -32601, message: "Method not found" };
+  server.push({ id: probe.id, error: unknown });
+  void server
+    .take((frame) => frame.method === "workspace/updateProviderRegistry")
+    .then((push) => server.push({ id: push.id, error: unknown }))
+    .catch(() => {});
+  return server;
+}
+
+for (const [what, begin] of Object.entries(BUSY))
+  test(`A11 B10 while ${what} it is not started anew, and once nothing is lost with it, it is`, async () => {
+    const { bridge, client, server, other, signIn } = await lacking();
+    const end = await begin({ client, server });
+    signIn();
+    void client.prompt(other, "now?").catch(() => {});
+    const send = await server.take((frame) => frame.method === "session/send");
+    expect(bridge.servers).toHaveLength(1);
+    server.push({ id: send.id, error: { code: -32603, message: "no" } });
+    end();
+    await settle();
+    const next = client.prompt(other, "and now?").catch(() => {});
+    const second = await serverOf(bridge, 1);
+    await second.take((frame) => frame.method === "session/resume");
+    await bridge.bridge.close();
+    await next;
+  });
