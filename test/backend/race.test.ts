@@ -56,12 +56,18 @@ for (const end of ["turn", "lock"]) {
   test(`B7 P9 P28 a prompt that raced with a notification turn and was drained into it owns its words from there, ends with its ${end}, and is told so`, async () => {
     const { test, client, server, id } = await startIdle();
     const { answer, push, says, isSettled } = await raced(server, client, id);
-    push(6, "turn.steerDrained", { pendingInputIds: ["p1"], targetTurnId: "n", injectedMessageIds: ["u2"] });
+    // The event is the turn's own; where it names one, that is the same.
+    const named = end === "turn" ? {} : { targetTurnId: "n" };
+    push(6, "turn.steerDrained", { pendingInputIds: ["p1"], injectedMessageIds: ["u2"], ...named });
     says(7, "And this is yours.");
     await settle();
     expect(isSettled()).toBe(false);
     expect(lines(client)).toHaveLength(1);
-    if (end === "turn") push(8, "turn.completed", { resultType: "success" });
+    if (end === "turn") {
+      push(8, "turn.completed", { resultType: "success" });
+      await settle();
+      expect(isSettled()).toBe(true);
+    }
     server.push(state("prompt_completed"));
     expect((await answer).stopReason).toBe("end_turn");
     expect(words(client)).toBe("The task is done. And this is yours.");

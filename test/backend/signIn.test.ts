@@ -77,6 +77,10 @@ test("A11 B10 it is started anew only where it lacked a key, the files changed w
   expect([backend.generation, restarts, lost]).toEqual([1, 1, 0]);
   await backend.ready();
   expect(backend.generation).toBe(2);
+  // It has what it lacked: further changes are of no interest.
+  [stamp, key] = ["2b", "newer"];
+  expect(backend.beforePrompt(yes)).toBeUndefined();
+  [stamp, key] = ["2", "new"];
   // Lacking again, with files that changed in something else: it stays, and is not looked at again.
   backend.noteLacksKey();
   expect(backend.beforePrompt(yes)).toBeUndefined();
@@ -120,7 +124,7 @@ interface Running {
 }
 
 /** An older build that was started without a key, with a conversation `s1` at rest and one whose turn lacked a key. */
-async function lacking() {
+async function lacking(error: Json = { code: "provider_not_configured", message: "no provider" }) {
   const home = tempDir("signed-in");
   const zcode = join(home, "zcode");
   writeFileSync(zcode, "#!/bin/sh\n", { mode: 0o755 });
@@ -159,8 +163,7 @@ async function lacking() {
   };
   await run(id, "s1", (push) => push("turn.completed", { resultType: "success" }));
   const other = await client.newSession("/other");
-  const error = { code: "provider_not_configured", message: "no provider" };
-  expect(await run(other, "s2", (push) => push("turn.failed", { error }))).toMatchObject({ code: -32000 });
+  expect(await run(other, "s2", (push) => push("turn.failed", { error }))).toBeInstanceOf(Error);
   const signIn = () => {
     mkdirSync(join(home, ".zcode", "v2"), { recursive: true });
     const provider = {
@@ -201,3 +204,14 @@ for (const [what, begin] of Object.entries(BUSY))
     await bridge.bridge.close();
     await next;
   });
+
+test("A11 B17 a turn that failed for want of any model is mended by signing in as well", async () => {
+  const error = { code: "CONFIGURATION_ERROR", message: "Select a model before continuing" };
+  const { bridge, client, other, signIn } = await lacking(error);
+  signIn();
+  const next = client.prompt(other, "and now?").catch(() => {});
+  const second = await serverOf(bridge, 1);
+  await second.take((frame) => frame.method === "session/resume");
+  await bridge.bridge.close();
+  await next;
+});

@@ -8,7 +8,8 @@ import { systemClock } from "../../src/platform/clock.ts";
 import { Conversation } from "../../src/session/conversation.ts";
 import { firstLine, Titles } from "../../src/session/titles.ts";
 import { TasksIndex } from "../../src/store/tasksIndex.ts";
-import { sessionEvent, settle, startRunning } from "../support/played.ts";
+import { testBridge } from "../support/bridge.ts";
+import { serveSubscribe, sessionEvent, settle, startRunning } from "../support/played.ts";
 import { until } from "../support/processes.ts";
 import { tempDir } from "../support/temp.ts";
 
@@ -96,4 +97,40 @@ test("P33 P34 B13 a push of a title that a person chose reaches clients and the 
   await test.bridge.close();
   expect(row()).toEqual(chosen);
   database.close();
+});
+
+test("P33 the window is called what a terminal client's own conversation is: not what another client's is, nor by who looks on", async () => {
+  const titles: string[] = [];
+  const { bridge, client, server } = testBridge({ windowTitle: (title) => titles.push(title) });
+  const [terminal, editor] = [client(), client()];
+  await terminal.initialize({}, { name: "martty", version: "1" });
+  await editor.initialize({}, { name: "zed", version: "1" });
+  const mine = await terminal.newSession("/one");
+  const theirs = await editor.newSession("/two");
+  const backend = await server(0);
+  const probe = await backend.take((frame) => frame.method === "runtime/capabilities");
+  backend.push({ id: probe.id, result: {} });
+  const prompts: Promise<unknown>[] = [];
+  for (const [who, id, words, backendId] of [
+    [editor, theirs, "Not in this window", "s2"],
+    [terminal, mine, "In this window", "s1"],
+  ] as const) {
+    prompts.push(who.prompt(id, words).catch(() => {}));
+    const create = await backend.take((frame) => frame.method === "session/create");
+    backend.push({ id: create.id, result: { session: { sessionId: backendId }, runtime: { eventSeq: 0 } } });
+    await serveSubscribe(backend);
+    await backend.take((frame) => frame.method === "session/send");
+  }
+  expect(titles).toEqual(["In this window"]);
+  // An editor that opens the terminal's conversation changes nothing there, nor does one without a title.
+  const load = editor.request("session/load", { sessionId: mine, cwd: "/one", mcpServers: [] });
+  const read = await backend.take((frame) => frame.method === "session/messages");
+  backend.push({ id: read.id, result: { messages: [] } });
+  await load;
+  const unused = await terminal.newSession("/three");
+  await terminal.request("session/load", { sessionId: unused, cwd: "/three", mcpServers: [] });
+  await settle();
+  expect(titles).toEqual(["In this window"]);
+  await bridge.close();
+  await Promise.all(prompts);
 });

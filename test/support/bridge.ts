@@ -109,7 +109,13 @@ export interface TestBridge {
 
 /** @param env variables for the configuration; HOME is a fresh temporary folder where none is named. */
 export function testBridge(
-  options: { env?: Record<string, string>; rules?: Clock; log?: Log; questionTtl?: number } = {},
+  options: {
+    env?: Record<string, string>;
+    rules?: Clock;
+    log?: Log;
+    questionTtl?: number;
+    windowTitle?: (title: string) => void;
+  } = {},
 ): TestBridge {
   const home = options.env?.HOME ?? tempDir("bridge");
   const env = { HOME: home, ZCODE_ACP_BACKEND: "sim", ...options.env };
@@ -132,6 +138,7 @@ export function testBridge(
     log,
     blackbox: createBlackBox({ dir: paths.stateDir, clock, name: "test" }),
     newId: () => `id-${++ids}`,
+    ...(options.windowTitle ? { windowTitle: options.windowTitle } : {}),
     versionOf: async () => undefined,
     spawn: () => {
       const server = new PlayedServer();

@@ -555,6 +555,23 @@ describe("a compaction", () => {
 });
 
 describe("ends that come early, late or again", () => {
+  test("P9 P28 the last word of a turn that is over sets no time to the next prompt, and a nameless end under a notification turn ends none", () => {
+    const next = [prompt(2), accepted(2)];
+    for (const before of [
+      [prompt(1), accepted(1), started("a"), completed("a"), lockFree, ...next],
+      [prompt(1), accepted(1), started("a"), lockFree, ...next],
+      [prompt(1), accepted(1), started("a"), { type: "gone" } as const, ...next],
+    ]) {
+      const late = drive(...before, completed("a")).slice(drive(...before).length);
+      expect(late).toEqual([]);
+    }
+    const notification = started("n", { notification: true, own: true });
+    expect(rules(prompt(1), accepted(1), notification, completed(undefined))).toEqual([
+      "running",
+      "send 1 t-1",
+    ]);
+  });
+
   test("P9 the end of an earlier turn, told again later, settles nothing", () => {
     const run = rules(
       prompt(1),
