@@ -3,7 +3,14 @@
 import { expect, test } from "bun:test";
 import type { PlayedServer } from "../support/bridge.ts";
 import type { Json, PlainClient } from "../support/plainClient.ts";
-import { type Played, sessionEvent, settle, startRunning } from "../support/played.ts";
+import {
+  type Played,
+  serveSubscribe,
+  sessionEvent,
+  settle,
+  startPlayed,
+  startRunning,
+} from "../support/played.ts";
 
 const isSend = (frame: Json) => frame.method === "session/send";
 
@@ -196,5 +203,23 @@ test("M8 P31 a background task stays its conversation's own through an eviction;
     status: "failed",
     _meta: { backgroundTask: { taskId: "task1", cancelled: true } },
   });
+  await test.bridge.close();
+});
+
+test("P4 A10 B2 what is attached goes along with a send, and tools that no editor serves are kept from the model at create and send", async () => {
+  const { test, client, server } = await startPlayed();
+  const id = await client.newSession("/one");
+  const prompt = [
+    { type: "text", text: "hi" },
+    { type: "image", data: "QUJD", mimeType: "image/png" },
+  ];
+  void client.request("session/prompt", { sessionId: id, prompt }).catch(() => {});
+  const create = await server.take((frame) => frame.method === "session/create");
+  server.push({ id: create.id, result: { session: { sessionId: "s1" }, runtime: { eventSeq: 0 } } });
+  await serveSubscribe(server);
+  const send = await server.take((frame) => frame.method === "session/send");
+  for (const { params } of [create, send])
+    expect((params as Json).toolDenylist).toEqual(expect.arrayContaining(["CronCreate", "OffPeakCreate"]));
+  expect((send.params as Json).attachments).toMatchObject([{ kind: "image", mimeType: "image/png" }]);
   await test.bridge.close();
 });

@@ -215,3 +215,70 @@ test("A11 B17 a turn that failed for want of any model is mended by signing in a
   await bridge.bridge.close();
   await next;
 });
+
+test("B19 the account is pushed again only where something of it has changed", async () => {
+  const dir = tempDir("table");
+  const table = join(dir, "table.json");
+  const rule = (providerId: string) => ({ providerId, config: { access: { type: "zhipu-account" } } });
+  const providerRules = [rule("account:zai-individual-coding-plan"), rule("account:bigmodel-start-plan")];
+  writeFileSync(table, JSON.stringify({ revision: 1, config: { providerConfigRules: { providerRules } } }));
+  let stamp = "1";
+  let cachedPlans = ["builtin:zai-coding-plan"];
+  const server = new PlayedServer();
+  const backend = new Backend(
+    {
+      clock: systemClock(),
+      rules: systemClock(),
+      log: silentLog(),
+      locate: async () => ({
+        launch: {
+          argv: ["zcode"],
+          env: {},
+          source: "PATH",
+          entry: "zcode",
+          versionArgv: [],
+          builtinTable: table,
+        },
+        looked: [],
+      }),
+      versionOf: async () => undefined,
+      spawn: () => server,
+      credentials: () => ({ providers: [], personal: [], cachedPlans, selectedPlans: [], files: [] }),
+      credentialsStamp: () => stamp,
+      provider: undefined,
+      refusal: () => "",
+    },
+    {
+      event: () => {},
+      state: () => {},
+      terminal: () => {},
+      started: () => {},
+      question: () => {},
+      lost: () => {},
+      restarting: () => {},
+    },
+  );
+  const pushed: unknown[] = [];
+  const serve = async () => {
+    const push = await server.take((frame) => frame.method === "provider/updateAccountConfig");
+    pushed.push(Object.keys((push.params as Json).providers as Json));
+    server.push({ id: push.id, result: { status: "applied" } });
+  };
+  const ready = backend.ready();
+  const probe = await server.take((frame) => frame.method === "runtime/capabilities");
+  server.push({ id: probe.id, result: {} });
+  await serve();
+  await ready;
+  const zai = "account:zai-individual-coding-plan";
+  expect(pushed).toEqual([[zai]]);
+  // The files are other ones, and say the same of the account.
+  stamp = "2";
+  await backend.beforePrompt(() => true);
+  expect(server.inbox).toEqual([]);
+  expect(backend.beforePrompt(() => true)).toBeUndefined();
+  stamp = "3";
+  cachedPlans = [...cachedPlans, "builtin:bigmodel-start-plan"];
+  await Promise.all([backend.beforePrompt(() => true), serve()]);
+  expect(pushed).toEqual([[zai], [zai, "account:bigmodel-start-plan"]]);
+  await backend.close();
+});

@@ -160,3 +160,23 @@ test("R32 what is deleted is in no list and no later page of one, and is listed 
   stop();
   await test.bridge.close();
 });
+
+test("P4 A10 what is archived, has no id or no absolute folder is not listed, and a row without a folder is where it was asked for", async () => {
+  const { test, client, server } = await startPlayed();
+  const rows = [
+    { sessionId: "there", workspace: { workspacePath: "/one" }, updatedAt: 3 },
+    { sessionId: "bare", updatedAt: 2 },
+    { sessionId: "archived", workspace: { workspacePath: "/one" }, updatedAt: 4, archivedAt: 5 },
+    { sessionId: "relative", workspace: { workspacePath: "one" }, updatedAt: 6 },
+    { workspace: { workspacePath: "/one" }, updatedAt: 7 },
+  ];
+  const listed = client.request("session/list", { cwd: "/one" });
+  const frame = await server.take(({ method }) => method === "session/list");
+  server.push({ id: frame.id, result: { sessions: rows } });
+  const { sessions } = (await listed) as { sessions: Json[] };
+  expect(sessions.map(({ sessionId, cwd }) => [sessionId, cwd])).toEqual([
+    ["there", "/one"],
+    ["bare", "/one"],
+  ]);
+  await test.bridge.close();
+});

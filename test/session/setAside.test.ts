@@ -69,3 +69,19 @@ test("B10 deaths count in a row: a turn that ended between them begins a new one
   await expect(client.prompt(id, "seventh")).rejects.toMatchObject(SET_ASIDE);
   await test.bridge.close();
 });
+
+test("B10 a prompt that was cancelled between deaths proves no life", async () => {
+  const { test, client, id, answer, run, die, process } = await start();
+  await die(answer.then((error) => Promise.reject(error)));
+  await die((await run("second")).turn);
+  const { turn, ended } = await run("third");
+  client.notify("session/cancel", { sessionId: id });
+  expect(await turn).toMatchObject({ stopReason: "cancelled" });
+  process().push(ended);
+  await settle();
+  const last = client.prompt(id, "fourth");
+  await process().take(({ method }) => method === "session/send");
+  await die(last);
+  await expect(client.prompt(id, "fifth")).rejects.toMatchObject(SET_ASIDE);
+  await test.bridge.close();
+});

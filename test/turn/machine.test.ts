@@ -633,6 +633,8 @@ describe("ends that come early, late or again", () => {
     const begun = [prompt(1), accepted(1), odd];
     // The lock was taken for the prompt, whose turn says no word more.
     expect(rules(...begun, lockTaken, lockFree)).toContain("settle 1 end_turn");
+    // Nor does the turn that has begun end in another's words, where only the lock tells of its end.
+    expect(rules(...begun, started("a"), lockFree)).toContain("settle 1 end_turn");
     // A compaction is no beginning of the prompt's.
     expect(rules(...begun, { type: "lockTaken", compaction: true }, lockFree)).toContain(
       "settle 1 max_turn_requests",
