@@ -28,8 +28,12 @@ test("B15 A13 by their marks: what tells where something happened is folded, hid
     { kind: "tool-transcript", text: TRANSCRIPT },
   ]);
   for (const kind of ["todo_reminder", "system_reminder", "rewind_notice", "fork_notice", "timeline_event"])
-    expect(personSaid(marked(kind), parts("note to itself"))).toEqual({ words: "", folds: [] });
-  expect(personSaid({ visibility: "model-only" }, parts("hidden"))).toEqual({ words: "", folds: [] });
+    expect(personSaid(marked(kind), parts("note to itself"))).toEqual({ words: "", files: [], folds: [] });
+  expect(personSaid({ visibility: "model-only" }, parts("hidden"))).toEqual({
+    words: "",
+    files: [],
+    folds: [],
+  });
 });
 
 test("B15 A13 without marks, only whole forms are folded, and the words around them stay", () => {
@@ -37,6 +41,7 @@ test("B15 A13 without marks, only whole forms are folded, and the words around t
   expect(personSaid({}, parts(TRANSCRIPT)).folds).toEqual([{ kind: "tool-transcript", text: TRANSCRIPT }]);
   expect(personSaid({}, parts(`Go on\n\n${NOTIFICATION}\n\nand on`))).toEqual({
     words: "Go on\nand on",
+    files: [],
     folds: [{ kind: "task-notification", text: NOTIFICATION }],
   });
 });
@@ -51,7 +56,7 @@ test("B15 a person's own words stay where the build says that they are a person'
     "Called the plumber tool with the following input, and nobody came",
     "What is a <system-reminder>?",
   ])
-    expect(personSaid(real, parts(words))).toEqual({ words, folds: [] });
+    expect(personSaid(real, parts(words))).toEqual({ words, files: [], folds: [] });
   // What the runtime appended to them goes all the same.
   const reminder = "<system-reminder>\nbe kind\n</system-reminder>";
   expect(personSaid(real, parts(`Fix it\n\n${reminder}`)).words).toBe("Fix it");
@@ -83,4 +88,34 @@ test("A13 R42 a fold is a closed card of its kind, under an id that stays, with 
     }),
   ]);
   expect(drawn()).toEqual(drawn());
+});
+
+test("B15 R42 what a person sent beside words is shown: images with their bytes, everything else by its name, and a prompt without words is one", () => {
+  const file = (mime: string, filename: string, url: string) => ({ type: "file", mime, filename, url });
+  const sent = [
+    file("image/png", "screen.png", "data:image/png;base64,iVBORw0KGgo="),
+    file("image/png", "old.png", "zcode-artifact://s/att-1"),
+    file("text/plain", "notes.txt", "data:text/plain;base64,aGk="),
+    { ...file("image/png", "made.png", "x:1"), synthetic: true },
+    { type: "file" },
+  ];
+  const items = transcript([
+    { info: { id: "m1", role: "user" }, parts: sent },
+    { info: { id: "m2", role: "user" }, parts: [...parts("look"), sent[0]] },
+  ]);
+  expect(items.map(({ starts, shows }) => [starts, shows])).toEqual([
+    [true, true],
+    [true, true],
+  ]);
+  const contents = [...replay(items, "/one", "en")].map(
+    (update) => JSON.parse(renderUpdate(update, { terminal: false }) ?? "null").content,
+  );
+  const image = { type: "image", mimeType: "image/png", data: "iVBORw0KGgo=" };
+  expect(contents).toEqual([
+    image,
+    { type: "resource_link", name: "old.png", uri: "zcode-artifact://s/att-1", mimeType: "image/png" },
+    { type: "text", text: "[notes.txt]" },
+    { type: "text", text: "look" },
+    image,
+  ]);
 });
