@@ -5,6 +5,7 @@
 import { copyFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { benchFolder, crowdedFolder } from "./bench/folder.ts";
+import { measureHistory } from "./bench/history.ts";
 import { measureMany } from "./bench/many.ts";
 import { measureMemory } from "./bench/memory.ts";
 import { mono } from "./bench/mono.ts";
@@ -219,6 +220,7 @@ try {
     report("prompt to first frame, warm, median of 600", median(both[0]), median(both[1]), "ms", "<= 1.20");
   }
   if (wanted("many")) await measureMany([BINARY, "stdio"], source, dir);
+  if (wanted("history")) await measureHistory([BINARY, "stdio"], compile("stored"), dir);
   if (wanted("memory") && process.platform === "linux")
     await measureMemory([BINARY, "stdio"], compile("recorded"), dir);
   if (wanted("quota")) await measureQuota(BINARY, compile("line"), dir, crowded());

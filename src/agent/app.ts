@@ -244,7 +244,8 @@ export class Surface {
     const limit = replayLimit(params);
     const { history } = this.deps.sessions;
     let meta: ReplayMeta;
-    const reader = this.loads.begin(id) ?? history.expect(conversation, this.client);
+    const expected = this.loads.begin(id) ?? { reader: history.expect(conversation, this.client, false) };
+    const { reader } = expected;
     try {
       const batch = await this.usable(conversation, id, () =>
         history.load(conversation, limit, reader, signal),
@@ -278,7 +279,7 @@ export class Surface {
     const conversation = isObj(answer) ? this.resumed.get(answer) : undefined;
     if (!conversation || !this.deps.sessions.registry.owns(conversation)) return;
     const { history } = this.deps.sessions;
-    const reader = history.expect(conversation, this.client);
+    const reader = history.expect(conversation, this.client, false);
     history
       .load(conversation, RESUMED_TAIL, reader, new AbortController().signal)
       .then((batch) => {

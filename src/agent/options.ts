@@ -48,7 +48,7 @@ export function configOptions(conversation: Conversation, language: Language) {
   const { model, models, fromFiles } = settings;
   const thought = thoughtOption(settings, language);
   // Files tell what there is to choose from, and never what a session has chosen.
-  if (models.length === 0 || (fromFiles && model === undefined)) return [mode, ...thought];
+  if (fromFiles && model === undefined) return [mode, ...thought];
   const known = models.some(
     (choice) => choice.ref.modelId === model?.modelId && choice.ref.providerId === model?.providerId,
   );

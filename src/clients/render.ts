@@ -4,6 +4,7 @@
  */
 
 import { t } from "../locale/index.ts";
+import type { SentFile } from "../translate/plumbing.ts";
 import type { Diff, ToolCard, Update } from "../translate/updates.ts";
 
 /** What makes clients see the same update differently. */
@@ -31,6 +32,12 @@ export function renderUpdate(update: Update, style: Style): string | undefined {
     }
     case "tool":
       return renderTool(update, style);
+    case "file":
+      return JSON.stringify({
+        sessionUpdate: "user_message_chunk",
+        content: fileContent(update.file),
+        ...(update.messageId === undefined ? {} : { messageId: update.messageId }),
+      });
     case "fold":
       return JSON.stringify({
         sessionUpdate: "tool_call",
@@ -160,6 +167,19 @@ export function cardContent(card: ToolCard): unknown[] {
 
 function failureContent(card: ToolCard): unknown[] {
   return card.failure && card.failure !== card.output ? [textContent(card.failure)] : [];
+}
+
+/** An image whose bytes are there is shown; anything else is named. */
+function fileContent({ name, mime, url }: SentFile): unknown {
+  const image = /^data:(image\/[\w.+-]+);base64,([A-Za-z0-9+/=]+)$/.exec(url);
+  if (image) return { type: "image", mimeType: image[1], data: image[2] };
+  if (url.startsWith("data:")) return { type: "text", text: `[${name || mime || "file"}]` };
+  return {
+    type: "resource_link",
+    name: name || url,
+    uri: url,
+    ...(mime === undefined ? {} : { mimeType: mime }),
+  };
 }
 
 function terminalContent(card: ToolCard): unknown {

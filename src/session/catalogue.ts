@@ -11,7 +11,13 @@ import { bool, type Obj, obj, str, text } from "../platform/json.ts";
 import { errorName, type Log } from "../platform/log.ts";
 import type { Offer } from "../store/catalogue.ts";
 import { plainWords, skillWords } from "../translate/wording.ts";
-import { CATALOGUE_AGE_MS, CATALOGUE_DEADLINE_MS, MAX_OFFERS, MAX_WORKSPACES } from "./limits.ts";
+import {
+  CATALOGUE_AGE_MS,
+  CATALOGUE_DEADLINE_MS,
+  MAX_DESCRIPTION,
+  MAX_OFFERS,
+  MAX_WORKSPACES,
+} from "./limits.ts";
 
 export interface CatalogueDeps {
   readonly backend: Backend;
@@ -145,7 +151,7 @@ export class Catalogue {
 function skillOffer(entry: Obj): Offer[] {
   const name = text(entry.name);
   if (name === undefined || !NAME.test(name) || bool(entry.enabled) === false) return [];
-  return [{ kind: "skill", name, description: text(entry.description) ?? "", hint: undefined }];
+  return [{ kind: "skill", name, description: inOneLine(entry.description), hint: undefined }];
 }
 
 /** Built-in ones are offered by names of ours, or by none. */
@@ -161,4 +167,10 @@ function commandOffer(entry: Obj): Offer[] {
       hint: text(str(entry.inputHint)?.replace(/^\/\S+\s*/, "")),
     },
   ];
+}
+
+/** What a list has room for. */
+function inOneLine(value: unknown): string {
+  const words = (str(value) ?? "").slice(0, 2 * MAX_DESCRIPTION).replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ");
+  return [...words.trim()].slice(0, MAX_DESCRIPTION).join("");
 }

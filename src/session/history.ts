@@ -97,16 +97,19 @@ export class History {
   /**
    * A load is on its way: what is said from here on waits for it.
    * @param client that will be shown the history.
+   * @param knows whether it follows the conversation already.
+   * @returns undefined where nothing waits: what a turn says to who follows it comes before the end of that turn.
    */
-  expect(conversation: Conversation, client: object): Reader {
+  expect(conversation: Conversation, client: object, knows: boolean): Reader | undefined {
+    if (knows && this.residence.isResident(conversation)) return undefined;
     const reader: Reader = { client, held: [] };
     conversation.readers.add(reader);
     return reader;
   }
 
   /** It is over, or does not come: what waited is told. */
-  unexpect(conversation: Conversation, reader: Reader): void {
-    if (!conversation.readers.delete(reader)) return;
+  unexpect(conversation: Conversation, reader: Reader | undefined): void {
+    if (!reader || !conversation.readers.delete(reader)) return;
     for (const tell of reader.held) tell();
   }
 
@@ -118,22 +121,22 @@ export class History {
   async load(
     conversation: Conversation,
     limit: number | undefined,
-    reader: Reader,
+    reader: Reader | undefined,
     signal: AbortSignal,
   ): Promise<Batch> {
     const leave = () => this.unexpect(conversation, reader);
     signal.addEventListener("abort", leave, { once: true });
     try {
-      if (conversation.backendId === undefined) return this.batch(conversation, NOTHING, limit, reader);
+      if (conversation.backendId === undefined) return this.batch(conversation, NOTHING, limit, true);
       const snapshot = await this.residence.of(conversation);
       if (snapshot) {
         const window = this.whole(conversation, list(snapshot.messages));
-        return this.batch(conversation, window, limit, reader);
+        return this.batch(conversation, window, limit, true);
       }
       const window = await this.newest(conversation, limit);
       // All that was said up to this answer is in it, or in what is known of the running turn.
-      reader.held = [];
-      return this.batch(conversation, window, limit, undefined);
+      if (reader) reader.held = [];
+      return this.batch(conversation, window, limit, false);
     } catch (error) {
       leave();
       throw error;
@@ -250,13 +253,8 @@ export class History {
     return list(obj(answer).messages);
   }
 
-  /** @param late there where something may have been said since the history was taken. */
-  private batch(
-    conversation: Conversation,
-    window: Window,
-    limit: number | undefined,
-    late: Reader | undefined,
-  ): Batch {
+  /** @param late whether something may have been said since the history was taken. */
+  private batch(conversation: Conversation, window: Window, limit: number | undefined, late: boolean): Batch {
     const end = late ? window.items.length : cutOf(conversation, window.items);
     const start = limit === undefined ? 0 : (batchStart(window.items, end, limit) ?? 0);
     const items = window.items.slice(start, end);

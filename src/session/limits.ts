@@ -47,3 +47,5 @@ export const EARLIER_MS = 60_000;
 /** How often a history is read again that was not whole, and the time between; milliseconds of real time. */
 export const PREFIX_READS = 20;
 export const PREFIX_WAIT_MS = 100;
+/** The longest description of a skill or a command, in characters. */
+export const MAX_DESCRIPTION = 1_024;

@@ -89,7 +89,8 @@ export class Residence {
     return this.deps.rules.mono() - trustedAt < RESIDENT_TRUST_MS;
   }
 
-  private isResident({ residentIn }: Conversation): boolean {
+  /** True where the backend's process is the one that has it, as far as is known. */
+  isResident({ residentIn }: Conversation): boolean {
     return residentIn !== 0 && residentIn === this.deps.backend.generation;
   }
 

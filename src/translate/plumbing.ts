@@ -4,7 +4,7 @@
  * words that merely look like it stay: the build's own marks count first, and where it has none, only whole forms do.
  */
 
-import { isObj, type Obj, obj, str } from "../platform/json.ts";
+import { isObj, type Obj, obj, str, text } from "../platform/json.ts";
 import { typedWords } from "./wording.ts";
 
 /** Kinds of folded cards, as remote clients know them. */
@@ -33,36 +33,51 @@ const FOLDED: ReadonlyMap<string, FoldKind> = new Map([
 /** A message in a person's place, taken apart: words of theirs, and what was folded, in order. */
 export interface PersonSaid {
   readonly words: string;
+  readonly files: readonly SentFile[];
   readonly folds: readonly Fold[];
 }
 
-const NOTHING: PersonSaid = { words: "", folds: [] };
+/** What a person sent beside words. */
+export interface SentFile {
+  readonly name: string;
+  readonly mime: string | undefined;
+  /** Of the file, or all of it as a `data:` URL. */
+  readonly url: string;
+}
+
+const NOTHING: PersonSaid = { words: "", files: [], folds: [] };
 
 export function personSaid(info: Obj, parts: readonly Obj[]): PersonSaid {
   const { kind, origin } = obj(info.semantics);
   const fold = isObj(info.summary) ? "compact" : FOLDED.get(str(kind) ?? "");
   if (fold) return folded(fold, textOf(parts));
   if (isHidden(info)) {
-    const text = textOf(parts);
-    return TRANSCRIPT.test(text) ? folded("tool-transcript", text) : NOTHING;
+    const hidden = textOf(parts);
+    return TRANSCRIPT.test(hidden) ? folded("tool-transcript", hidden) : NOTHING;
   }
   const words: string[] = [];
   const folds: Fold[] = [];
   for (const part of parts) {
     if (part.type !== "text" || part.synthetic === true) continue;
-    let text = (str(part.text) ?? "").replace(REMINDER, "\n");
+    let said = (str(part.text) ?? "").replace(REMINDER, "\n");
     if (origin !== "real_user") {
-      text = text.replace(NOTIFICATION, (block) => {
+      said = said.replace(NOTIFICATION, (block) => {
         folds.push({ kind: "task-notification", text: block.trim() });
         return "\n";
       });
     }
-    text = typedWords(text.trim()).trim();
-    const whole = origin === "real_user" ? undefined : wholeFold(text);
-    if (whole) folds.push({ kind: whole, text });
-    else if (text !== "") words.push(text);
+    said = typedWords(said.trim()).trim();
+    const whole = origin === "real_user" ? undefined : wholeFold(said);
+    if (whole) folds.push({ kind: whole, text: said });
+    else if (said !== "") words.push(said);
   }
-  return { words: words.join("\n"), folds };
+  return { words: words.join("\n"), files: parts.flatMap(sentFile), folds };
+}
+
+function sentFile(part: Obj): SentFile[] {
+  const url = text(part.url);
+  if (part.type !== "file" || part.synthetic === true || url === undefined) return [];
+  return [{ name: text(part.filename) ?? "", mime: text(part.mime), url }];
 }
 
 function wholeFold(text: string): FoldKind | undefined {
@@ -71,7 +86,7 @@ function wholeFold(text: string): FoldKind | undefined {
 }
 
 function folded(kind: FoldKind, text: string): PersonSaid {
-  return text === "" ? NOTHING : { words: "", folds: [{ kind, text }] };
+  return text === "" ? NOTHING : { ...NOTHING, folds: [{ kind, text }] };
 }
 
 /** All words of a message that is nobody's. */

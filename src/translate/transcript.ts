@@ -7,7 +7,7 @@ import type { Language } from "../locale/index.ts";
 import { list, type Obj, obj, text } from "../platform/json.ts";
 import { closeOpenCards, newTranslateState } from "./events.ts";
 import { assistantPart, failedInPassing, messageIdOf } from "./history.ts";
-import { type Fold, isHidden, isSummary, personSaid, textOf } from "./plumbing.ts";
+import { type Fold, isHidden, isSummary, personSaid, type SentFile, textOf } from "./plumbing.ts";
 import { Repeats } from "./repeat.ts";
 import type { Update } from "./updates.ts";
 
@@ -19,6 +19,7 @@ export interface Item {
   readonly parts: readonly Obj[];
   /** What a person said in it; empty for everything else. */
   readonly words: string;
+  readonly files: readonly SentFile[];
   readonly folds: readonly Fold[];
   /** A turn of a person's begins with it. */
   readonly starts: boolean;
@@ -62,22 +63,33 @@ export function transcript(messages: readonly unknown[], offset = 0, doubles?: D
   let last: string | undefined;
   for (const { at, info, parts, id } of kept) {
     if (info.role === "user") {
-      const { words, folds } = personSaid(info, parts);
+      const { words, files, folds } = personSaid(info, parts);
       const again = words !== "" && words === tried;
       if (words !== "") {
         last = words;
         // A try that failed before the model said anything may leave no answer at all.
         tried = words;
       }
-      const starts = words !== "" && !again;
-      items.push({ at, id, info, parts, words, folds, starts, again, shows: starts || folds.length > 0 });
+      const starts = (words !== "" || files.length > 0) && !again;
+      items.push({
+        at,
+        id,
+        info,
+        parts,
+        words,
+        files,
+        folds,
+        starts,
+        again,
+        shows: starts || folds.length > 0,
+      });
       continue;
     }
     const hidden = isHidden(info);
     const folds: Fold[] = isSummary(info) ? [{ kind: "compact", text: textOf(parts) }] : [];
     if (!hidden) tried = failedInPassing(info) ? last : undefined;
     const shows = folds.length > 0 || (!hidden && parts.some(shown));
-    items.push({ at, id, info, parts, words: "", folds, starts: false, again: false, shows });
+    items.push({ at, id, info, parts, words: "", files: [], folds, starts: false, again: false, shows });
   }
   return items;
 }
@@ -134,7 +146,7 @@ export function* replay(items: Iterable<Item>, cwd: string, language: Language):
   const state = newTranslateState(cwd, language);
   const drawn = new Set<string>();
   const repeats = { agent: new Repeats(), thought: new Repeats() };
-  for (const { at, id, info, parts, words, folds, again } of items) {
+  for (const { at, id, info, parts, words, files, folds, again } of items) {
     for (const [index, fold] of folds.entries()) {
       const card = `histfold_${id ?? at}${index === 0 ? "" : `_${index}`}`;
       yield {
@@ -146,9 +158,11 @@ export function* replay(items: Iterable<Item>, cwd: string, language: Language):
       };
     }
     if (info.role === "user") {
-      if (words === "") continue;
+      if (words === "" && files.length === 0) continue;
       for (const each of Object.values(repeats)) each.begin(again);
-      if (!again) yield { kind: "text", role: "user", messageId: id, text: words };
+      if (again) continue;
+      if (words !== "") yield { kind: "text", role: "user", messageId: id, text: words };
+      for (const file of files) yield { kind: "file", messageId: id, file };
       continue;
     }
     if (isHidden(info) || isSummary(info)) continue;

@@ -4,7 +4,7 @@
  */
 
 import type { Language } from "../locale/index.ts";
-import type { FoldKind } from "./plumbing.ts";
+import type { FoldKind, SentFile } from "./plumbing.ts";
 
 /** ACP's tool kinds; the words are shared with every client. */
 export type ToolKind =
@@ -100,6 +100,8 @@ export type Update =
       readonly appended: string;
       readonly soFar: string;
     }
+  /** What a person sent beside words. */
+  | { readonly kind: "file"; readonly messageId: string | undefined; readonly file: SentFile }
   /** A note of the agent's runtime, as a card that stays closed. */
   | {
       readonly kind: "fold";

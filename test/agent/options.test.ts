@@ -61,12 +61,12 @@ describe("model", () => {
     choice("b", "small/fast", "Small"),
   ];
 
-  test("A7 where no model is known there is no such option", () => {
-    expect(
-      configOptions(conversation({ model: { providerId: "p", modelId: "m" } }), "en").map(
-        (entry) => entry.id,
-      ),
-    ).toEqual(["mode"]);
+  test("A7 where no model is known there is no such option, and where one was chosen it is the one", () => {
+    expect(configOptions(conversation({}), "en").map((entry) => entry.id)).toEqual(["mode"]);
+    expect(option("model", { model: { providerId: "p", modelId: "m" } })).toMatchObject({
+      currentValue: "p\\m",
+      options: [{ value: "p\\m", name: "m" }],
+    });
   });
 
   test("A7 values hold provider and model; twins are told apart by their provider", () => {

@@ -398,6 +398,36 @@ test("R46 A13 R9 a load while a turn runs shows what has happened, each once, an
   await end();
 });
 
+test("R46 M4 who loads a conversation anew in which its own prompt runs is told its words before its end, and then the history", async () => {
+  const { client, server, store, end } = await begin(new Random(4), 2);
+  await load(client, "s");
+  const answer = client.prompt("s", "go");
+  const send = await server.take((frame) => frame.method === "session/send");
+  server.push({ id: send.id, result: { accepted: true } });
+  const asked = store.id();
+  const { inputId } = send.params as Json;
+  server.push(sessionEvent("s", 1, "turn.started", { inputId, messageId: asked }));
+  await settle();
+  store.hold = true;
+  const from = client.updates("s").length;
+  const loading = load(client, "s");
+  await settle();
+  const delta = { kind: "text_delta", assistantMessageId: "a1", delta: "All of it." };
+  server.push(sessionEvent("s", 2, "model.streaming", delta));
+  server.push(sessionEvent("s", 3, "turn.completed", { resultType: "success" }));
+  server.push({ method: "state.updated", params: { sessionId: "s", reason: "prompt_completed", patch: {} } });
+  store.messages.push(user(asked, "go"), agent("a1", words("All of it.")));
+  expect((await answer).stopReason).toBe("end_turn");
+  expect(shown(client, "s", from)).toEqual(["agent a1 All of it."]);
+  store.release();
+  expect((await loading).lines.slice(-3)).toEqual([
+    expect.stringMatching(/./),
+    `user ${asked} go`,
+    "agent a1 All of it.",
+  ]);
+  await end();
+});
+
 test("R46 a load that is refused, or whose client is gone, keeps nothing back from anybody", async () => {
   const { test, client, server, store, end } = await begin(new Random(2), 3);
   await load(client, "s");
