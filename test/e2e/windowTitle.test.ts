@@ -90,16 +90,17 @@ test.skipIf(!needs("tmux"))(
   async () => {
     const home = tempDir("home");
     const tmux = new Tmux({ HOME: home, PATH: process.env.PATH ?? "" }, 80, 24);
+    let client: PlainClient | undefined;
     try {
       tmux.type("set -m; stty tostop");
-      const client = bridgeIn(tmux, " &");
+      client = bridgeIn(tmux, " &");
       await initialize(client, "martty");
       await client.prompt(await client.newSession(home), "Behind the scenes");
       await until("the window is called so", 10_000, () =>
         tmux.run(["display", "-p", "#{pane_title}"]).includes("Behind the scenes"),
       );
-      ends.get(client)?.();
     } finally {
+      if (client) ends.get(client)?.();
       tmux.end();
     }
   },
