@@ -253,7 +253,7 @@ export class Surface {
       if (!signal.aborted) showBatch(this.deps.clients, this.client, conversation, batch, true);
       meta = batch.meta;
     } finally {
-      history.unexpect(conversation, reader);
+      history.unexpect(conversation, reader, true);
     }
     this.deps.shown(conversation, this.client);
     return this.commands.offer(conversation, { ...this.settings(conversation), replayMeta: meta });
@@ -283,7 +283,7 @@ export class Surface {
       .load(conversation, RESUMED_TAIL, reader, new AbortController().signal)
       .then((batch) => {
         showBatch(this.deps.clients, this.client, conversation, batch, true);
-        history.unexpect(conversation, reader);
+        history.unexpect(conversation, reader, true);
       })
       .catch(() => this.deps.log.once("replay", "warn", "what was resumed could not be shown"));
   }

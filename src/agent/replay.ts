@@ -67,7 +67,7 @@ export class Loads {
       const place = waiting.indexOf(reader);
       if (place >= 0) waiting.splice(place, 1);
       if (waiting.length === 0 && this.waiting.get(id) === waiting) this.waiting.delete(id);
-      history.unexpect(conversation, reader);
+      history.unexpect(conversation, reader, false);
     });
   }
 

@@ -35,10 +35,18 @@ export interface PendingPrompt {
 /** Settings that a person chose. */
 export type Wish = Choice;
 
+/** An update that waits for a load of one client, or for several of them. */
+export interface HeldBack {
+  readonly tell: () => void;
+  told: boolean;
+}
+
 export interface Reader {
   readonly client: object;
-  /** What was said since the history was taken, and comes behind it. */
-  held: (() => void)[];
+  /** What was said since the load was on its way. */
+  readonly held: HeldBack[];
+  /** So many of these, the first ones, are in the history that it is about to show. */
+  covered: number;
 }
 
 export class Conversation {

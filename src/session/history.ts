@@ -20,7 +20,7 @@ import {
 } from "../translate/transcript.ts";
 import type { Update } from "../translate/updates.ts";
 import { isRunning } from "../turn/machine.ts";
-import type { Conversation, Reader } from "./conversation.ts";
+import type { Conversation, HeldBack, Reader } from "./conversation.ts";
 import { EARLIER_MS, PREFIX_READS, PREFIX_WAIT_MS, TURN_SLACK } from "./limits.ts";
 import type { Residence } from "./residence.ts";
 
@@ -99,15 +99,33 @@ export class History {
    * @param client that will be shown the history.
    */
   expect(conversation: Conversation, client: object): Reader {
-    const reader: Reader = { client, held: [] };
+    const reader: Reader = { client, held: [], covered: 0 };
     conversation.readers.add(reader);
     return reader;
   }
 
-  /** It is over, or does not come: what waited is told. */
-  unexpect(conversation: Conversation, reader: Reader): void {
-    if (!conversation.readers.delete(reader)) return;
-    for (const tell of reader.held) tell();
+  /**
+   * It is over, or does not come: what waited is told, once, however many loads of this client it waited for.
+   * @param shown whether the client was shown the history, and with it what that covers.
+   */
+  unexpect(conversation: Conversation, reader: Reader, shown: boolean): void {
+    const { readers } = conversation;
+    if (!readers.delete(reader)) return;
+    const others = [...readers].filter(({ client }) => client === reader.client);
+    const [next] = others;
+    if (!shown && next) {
+      // What was said before the next one came is in the history that it brings.
+      const known = new Set(next.held);
+      const more = reader.held.filter((each) => !known.has(each));
+      next.held.unshift(...more);
+      next.covered += more.length;
+      return;
+    }
+    for (const [place, each] of reader.held.entries()) {
+      if (shown ? place >= reader.covered : !each.told) each.tell();
+      each.told = true;
+    }
+    if (shown) for (const { held } of others) for (const each of held) each.told = true;
   }
 
   /**
@@ -121,7 +139,7 @@ export class History {
     reader: Reader,
     signal: AbortSignal,
   ): Promise<Batch> {
-    const leave = () => this.unexpect(conversation, reader);
+    const leave = () => this.unexpect(conversation, reader, false);
     signal.addEventListener("abort", leave, { once: true });
     try {
       if (conversation.backendId === undefined) return this.batch(conversation, NOTHING, limit, reader);
@@ -132,7 +150,7 @@ export class History {
       }
       const window = await this.newest(conversation, limit);
       // All that was said up to this answer is in it, or in what is known of the running turn.
-      reader.held = [];
+      reader.covered = reader.held.length;
       return this.batch(conversation, window, limit, undefined);
     } catch (error) {
       leave();
@@ -296,6 +314,24 @@ export class History {
     const at = items[start]?.at ?? totals.raw;
     return { hasMore, cursor: cursorOf(conversation, items[start]?.id, at, totals.compactions) };
   }
+}
+
+/**
+ * Keeps an update for those who are about to be shown the history.
+ * @param hold what tells it to one client.
+ * @returns the clients that it is kept for.
+ */
+export function holdBack(
+  { readers }: Conversation,
+  hold: (client: object) => () => void,
+): ReadonlySet<object> {
+  const kept = new Map<object, HeldBack>();
+  for (const { client, held } of readers) {
+    const known = kept.get(client) ?? { tell: hold(client), told: false };
+    kept.set(client, known);
+    held.push(known);
+  }
+  return new Set(kept.keys());
 }
 
 /** The history is not what it was, or nobody asks for more of it. */

@@ -22,7 +22,7 @@ import { isRunning, type Notice, type Outcome } from "../turn/machine.ts";
 import { Catalogue } from "./catalogue.ts";
 import { Choices } from "./choices.ts";
 import { Conversation, type PromptContent, type Wish } from "./conversation.ts";
-import { History } from "./history.ts";
+import { History, holdBack } from "./history.ts";
 import { Intake } from "./intake.ts";
 import { RECORD_CANCELLED_MS, RECORD_MS, SET_ASIDE_DEATHS } from "./limits.ts";
 import { SessionList } from "./list.ts";
@@ -432,7 +432,7 @@ export class Sessions {
     }
     translate.shown.reset(lastMessageId(messages));
     // Up to here it is in the history that they are shown.
-    for (const reader of conversation.readers) reader.held = [];
+    for (const reader of conversation.readers) reader.covered = reader.held.length;
     this.history.whole(conversation, messages);
   }
 
@@ -464,8 +464,9 @@ export class Sessions {
     const { readers, turns, live } = conversation;
     if (turns.turn) live.note(update);
     if (readers.size === 0) return this.deps.sink.update(conversation, update);
-    for (const { client, held } of readers) held.push(this.deps.sink.hold(conversation, update, client));
-    this.deps.sink.update(conversation, update, new Set([...readers].map(({ client }) => client)));
+    const { sink } = this.deps;
+    const except = holdBack(conversation, (client) => sink.hold(conversation, update, client));
+    sink.update(conversation, update, except);
   }
 
   /** A line of ours in the conversation: a message of its own, never stored and never replayed. */

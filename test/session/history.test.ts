@@ -433,6 +433,48 @@ test("R46 a load that is refused, or whose client is gone, keeps nothing back fr
   await end();
 });
 
+test("R46 M3 what waits for several loads of one client is told once, whichever of them come to nothing", async () => {
+  const { client, server, store, end } = await begin(new Random(2), 3);
+  await load(client, "s");
+  let seq = 0;
+  const say = (delta: string) =>
+    server.push(
+      sessionEvent("s", ++seq, "model.streaming", { kind: "text_delta", assistantMessageId: "a1", delta }),
+    );
+  const said = () => shown(client, "s").filter((line) => line.startsWith("agent a1"));
+  const loading = () => client.request("session/load", { sessionId: "s", cwd: "/one", mcpServers: [] });
+  // The first is taken back: the second brings the history, and what was said behind it.
+  store.hold = true;
+  const first = loading();
+  await settle();
+  say("one ");
+  await settle();
+  const second = loading();
+  await settle();
+  client.notify("$/cancel_request", { requestId: first.id });
+  await expect(first).rejects.toMatchObject({ code: -32800 });
+  await settle();
+  expect(said()).toEqual([]);
+  store.hold = false;
+  store.messages.push(agent("a1", words("one ")));
+  store.release();
+  await second;
+  await settle();
+  expect(said()).toEqual(["agent a1 one "]);
+  // Both go with the backend.
+  store.hold = true;
+  const before = said().length;
+  const both = [loading(), loading()];
+  await settle();
+  say("two ");
+  await settle();
+  server.die(1);
+  for (const each of both) await expect(each).rejects.toMatchObject({ code: -32603 });
+  await settle();
+  expect(said().slice(before)).toEqual(["agent a1 two "]);
+  await end();
+});
+
 test("R46 what is said between the history of a resume and the end of a load comes behind the history, once", async () => {
   const { client, server, test } = await startPlayed();
   const loading = load(client, "s", 5);
