@@ -253,7 +253,8 @@ export class Surface {
       if (!signal.aborted) showBatch(this.deps.clients, this.client, conversation, batch, true);
       meta = batch.meta;
     } finally {
-      history.unexpect(conversation, reader, true);
+      // Who asked for no message is told what was said meanwhile.
+      history.unexpect(conversation, reader, limit !== 0);
     }
     this.deps.shown(conversation, this.client);
     return this.commands.offer(conversation, { ...this.settings(conversation), replayMeta: meta });

@@ -475,6 +475,25 @@ test("R46 M3 what waits for several loads of one client is told once, whichever 
   await end();
 });
 
+test("R42 R46 who has the conversation and asks for what is told of it alone misses nothing that is said meanwhile", async () => {
+  const { client, server, store, end } = await begin(new Random(3), 3);
+  await load(client, "s");
+  const say = (seq: number, delta: string) =>
+    server.push(
+      sessionEvent("s", seq, "model.streaming", { kind: "text_delta", assistantMessageId: "a1", delta }),
+    );
+  say(1, "one ");
+  await settle();
+  store.hold = true;
+  const loading = load(client, "s", 0);
+  await settle();
+  say(2, "two ");
+  await settle();
+  store.release();
+  expect((await loading).lines).toEqual(["agent a1 two "]);
+  await end();
+});
+
 test("R46 what is said between the history of a resume and the end of a load comes behind the history, once", async () => {
   const { client, server, test } = await startPlayed();
   const loading = load(client, "s", 5);
