@@ -140,6 +140,7 @@ export class TurnRunner {
   ): Promise<void> {
     const pending = conversation.prompts.get(key);
     if (!pending) return;
+    const since = this.deps.rules.mono();
     try {
       // The usual case awaits nothing before the request is on its way. A create wants the account pushed before it.
       const pushed = this.deps.backend.beforePrompt(this.hooks.mayRestart, conversation.cwd);
@@ -179,7 +180,8 @@ export class TurnRunner {
       }
       this.dispatch(conversation, { type: "accepted", key });
     } catch (error) {
-      this.dispatch(conversation, { type: "refused", key, busy: isBusy(error), error: asError(error) });
+      const took = this.deps.rules.mono() - since;
+      this.dispatch(conversation, { type: "refused", key, busy: isBusy(error), error: asError(error), took });
     }
   }
 
