@@ -114,6 +114,8 @@ export class Conversation {
   /** When its session was last known to be resident; milliseconds of the rules' clock. */
   trustedAt = 0;
   nextKey = 1;
+  /** Its resume or create is with the backend, and does not merely wait for others'. */
+  bringingUp = false;
   /** The one resume or create under way, shared by all who need it. */
   opening: Promise<Obj | undefined> | undefined;
   createdAt = 0;

@@ -34,7 +34,7 @@ import { chosenModel, foldSettings, type Settings, sameSettings } from "./settin
 import { cancelBackgroundTask } from "./tasks.ts";
 import { Titles } from "./titles.ts";
 import { Todos } from "./todos.ts";
-import { TurnRunner } from "./turns.ts";
+import { TurnRunner, wasSent } from "./turns.ts";
 import { SilenceWatch } from "./watch.ts";
 
 export interface SessionSink {
@@ -328,7 +328,7 @@ export class Sessions {
   lost(error: Error): void {
     for (const conversation of this.registry.all()) {
       // What was in its hands when it died may be what it died of.
-      if (conversation.opening || conversation.turns.active) conversation.deaths++;
+      if (conversation.bringingUp || wasSent(conversation)) conversation.deaths++;
       const { tasks, translate, turns } = conversation;
       // Its session may have been dropped before: what is still shown as running ends all the same.
       const ran = turns.turn !== undefined || turns.active?.accepted === true || openTasks(tasks) > 0;

@@ -215,6 +215,11 @@ export class TurnRunner {
   }
 }
 
+/** True where the running prompt has been with the backend; one that waits for its session has not. */
+export function wasSent({ turns: { active }, prompts }: Conversation): boolean {
+  return active !== undefined && (prompts.get(active.key)?.attempt ?? -1) >= 0;
+}
+
 /** A failure that signing in may mend. */
 function lacksKey(outcome: Outcome): boolean {
   const failure =
