@@ -155,7 +155,8 @@ export class Intake {
     if (!conversation || !isPresent(conversation, num(params.revision))) return;
     this.inTurn(conversation, () => {
       // While a session is brought up, what is said of its lock is said of the one before.
-      const reason = conversation.opening ? "" : (str(params.reason) ?? "");
+      const former = conversation.bringingUp || (conversation.opening && conversation.residentIn === 0);
+      const reason = former ? "" : (str(params.reason) ?? "");
       if (reason === "prompt_started" || reason === "compact_started") {
         this.turns.dispatch(conversation, { type: "lockTaken", compaction: reason === "compact_started" });
       } else if (LOCK_FREE.has(reason)) {
