@@ -322,11 +322,11 @@ export class Surface {
     };
   }
 
-  async close(params: Obj) {
+  close(params: Obj) {
     const id = str(params.sessionId) ?? "";
     const conversation = this.deps.sessions.registry.find(id);
     if (conversation) {
-      await this.deps.sessions.close(conversation);
+      this.deps.sessions.close(conversation);
       for (const client of this.deps.clients.all) client.forget(conversation.id);
     }
     return {};

@@ -278,28 +278,23 @@ export class Sessions {
     );
   }
 
-  /** Closes one conversation here and its runtime in the backend; what is stored stays. */
-  async close(conversation: Conversation): Promise<void> {
+  /**
+   * Closes one conversation here and its runtime in the backend; what is stored stays. Nobody waits for the backend, which
+   * may be busy with another conversation: whatever is asked of the session next comes behind it.
+   */
+  close(conversation: Conversation): void {
     this.turns.retire(conversation);
     this.registry.remove(conversation);
     const { backendId } = conversation;
-    if (backendId !== undefined && conversation.residentIn === this.deps.backend.generation) {
-      await this.deps.backend
-        .call("session/close", { sessionId: backendId })
-        .catch((error) => this.logFailure("session/close", error));
-    }
+    if (backendId !== undefined && conversation.residentIn === this.deps.backend.generation)
+      this.deps.backend.tell("session/close", { sessionId: backendId });
   }
 
   /** Closes a conversation and leaves it out of every later list, until it is used again; what is stored stays. */
   async delete(id: string): Promise<Conversation | undefined> {
     const conversation = this.registry.find(id);
     const alias = conversation ? undefined : this.deps.aliases.get(id);
-    if (conversation) {
-      this.turns.retire(conversation);
-      this.registry.remove(conversation);
-      if (conversation.residentIn === this.deps.backend.generation)
-        this.deps.backend.tell("session/close", { sessionId: conversation.backendId });
-    }
+    if (conversation) this.close(conversation);
     // A placeholder that was never used is in no list.
     const backendId = conversation ? conversation.backendId : alias ? alias.backendId : id;
     const { remembered } = this.deps;
