@@ -82,9 +82,10 @@ export class Intake {
       const answer = await this.deps.backend.call("session/events", params, [], {
         deadlineMs: FILL_DEADLINE_MS,
       });
-      events = list(obj(answer).events)
-        .map(obj)
-        .flatMap((event) => {
+      const log = obj(answer).events;
+      // Without a list it has not said what it knows.
+      if (Array.isArray(log))
+        events = log.map(obj).flatMap((event) => {
           const seq = num(event.seq);
           return seq === undefined ? [] : [{ seq, params: { ...event, sessionId: backendId } }];
         });
@@ -103,7 +104,7 @@ export class Intake {
     if (payload.operationId !== undefined && payload.phase === "standalone_turn")
       conversation.compaction = turnId;
     // What a compaction says is the agent's own summary, and no reply.
-    if (type === "model.streaming" && turnId !== undefined && turnId === conversation.compaction) return;
+    if (type === "model.streaming" && isCompaction(conversation, turnId)) return;
     if (type === "turn.started") return this.turnStarted(conversation, turnId, payload);
     const updates =
       type === "session.updated" && payload.taskId !== undefined
@@ -222,6 +223,13 @@ export class Intake {
     });
     if (conversation.turns.turn?.compaction) conversation.compaction = turnId;
   }
+}
+
+/** Also where its turn has no name, or its beginning was not heard: while it holds the lock no other turn begins. */
+function isCompaction({ compaction, turns }: Conversation, turnId: string | undefined): boolean {
+  if (turnId !== undefined && turnId === compaction) return true;
+  const { compacting, turn, active } = turns;
+  return compacting === "runs" && (turn ? turn.compaction : active?.turnId === undefined);
 }
 
 function isForeign(conversation: Conversation, params: Obj): boolean {
