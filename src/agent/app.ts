@@ -244,7 +244,7 @@ export class Surface {
     const limit = replayLimit(params);
     const { history } = this.deps.sessions;
     let meta: ReplayMeta;
-    const reader = this.loads.begin(id) ?? history.expect(conversation, this.client);
+    const reader = this.loads.begin(id) ?? history.expect(conversation, this.client, limit);
     try {
       const batch = await this.usable(conversation, id, () =>
         history.load(conversation, limit, reader, signal),
@@ -253,8 +253,7 @@ export class Surface {
       if (!signal.aborted) showBatch(this.deps.clients, this.client, conversation, batch, true);
       meta = batch.meta;
     } finally {
-      // Who asked for no message is told what was said meanwhile.
-      history.unexpect(conversation, reader, limit !== 0);
+      history.unexpect(conversation, reader, true);
     }
     this.deps.shown(conversation, this.client);
     return this.commands.offer(conversation, { ...this.settings(conversation), replayMeta: meta });
@@ -279,7 +278,7 @@ export class Surface {
     const conversation = isObj(answer) ? this.resumed.get(answer) : undefined;
     if (!conversation || !this.deps.sessions.registry.owns(conversation)) return;
     const { history } = this.deps.sessions;
-    const reader = history.expect(conversation, this.client);
+    const reader = history.expect(conversation, this.client, RESUMED_TAIL);
     history
       .load(conversation, RESUMED_TAIL, reader, new AbortController().signal)
       .then((batch) => {

@@ -59,7 +59,7 @@ export class Loads {
     const { history, registry } = this.sessions;
     const conversation = registry.find(id);
     if (!conversation || this.undo.has(request)) return;
-    const reader = history.expect(conversation, this.client);
+    const reader = history.expect(conversation, this.client, replayLimit(params));
     const waiting = this.waiting.get(id) ?? [];
     this.waiting.set(id, waiting);
     waiting.push(reader);

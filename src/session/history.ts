@@ -95,12 +95,13 @@ export class History {
   ) {}
 
   /**
-   * A load is on its way: what is said from here on waits for it.
+   * A load is on its way: what is said from here on waits for it, unless it brings no message at all.
    * @param client that will be shown the history.
+   * @param limit as `load` takes it.
    */
-  expect(conversation: Conversation, client: object): Reader {
+  expect(conversation: Conversation, client: object, limit: number | undefined): Reader {
     const reader: Reader = { client, held: [], covered: 0 };
-    conversation.readers.add(reader);
+    if (limit !== 0) conversation.readers.add(reader);
     return reader;
   }
 

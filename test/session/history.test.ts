@@ -489,6 +489,8 @@ test("R42 R46 who has the conversation and asks for what is told of it alone mis
   await settle();
   say(2, "two ");
   await settle();
+  // At once: the answer to the prompt that says it must not come before it.
+  expect(shown(client, "s").at(-1)).toBe("agent a1 two ");
   store.release();
   expect((await loading).lines).toEqual(["agent a1 two "]);
   await end();
