@@ -44,6 +44,8 @@ export class Intake {
   event(params: Obj): void {
     const conversation = this.owner(params);
     if (!conversation || isForeign(conversation, params)) return;
+    // Before its session was opened, another record's is heard that was closed; what a snapshot has needs no event.
+    if (conversation.residency === 0) return;
     const { order } = conversation;
     const seq = num(params.seq);
     if (order.isNext(seq)) {
@@ -153,7 +155,8 @@ export class Intake {
   /** One `state.updated`: the prompt lock, and settings wherever they were changed. */
   state(params: Obj): void {
     const conversation = this.owner(params);
-    if (!conversation || !isPresent(conversation, num(params.revision))) return;
+    if (!conversation || conversation.residency === 0 || !isPresent(conversation, num(params.revision)))
+      return;
     this.inTurn(conversation, () => {
       // While a session is brought up, what is said of its lock is said of the one before.
       const former = conversation.bringingUp || (conversation.opening && conversation.residentIn === 0);
@@ -171,7 +174,7 @@ export class Intake {
   /** A `turn.terminal`, in either of the ways in which builds send it. */
   terminal(params: Obj): void {
     const conversation = this.owner(params);
-    if (!conversation || isForeign(conversation, params)) return;
+    if (!conversation || conversation.residency === 0 || isForeign(conversation, params)) return;
     const resultType = params.status === "interrupted" ? "cancelled" : (str(params.resultType) ?? "success");
     const end: TurnEnd =
       params.status === "failed"

@@ -105,3 +105,26 @@ test("B22 P9 what is said of the lock while a session is merely asked for what i
   await test.bridge.close();
   await load.catch(() => {});
 });
+
+test("M1 M11 what a closed session still says is not heard by the record that opens it anew", async () => {
+  const { test, client, server, id, answer } = await startRunning();
+  server.push(delta(2, "before "));
+  await settle();
+  void client.request("session/close", { sessionId: id });
+  const again = client.request("session/resume", { sessionId: id, cwd: "/one", mcpServers: [] });
+  expect(await answer).toMatchObject({ stopReason: "cancelled" });
+  const resume = await server.take((frame) => frame.method === "session/resume");
+  server.push(delta(3, "late "));
+  server.push(sessionEvent("s1", 4, "turn.completed", { resultType: "cancelled" }));
+  await settle();
+  server.push({
+    id: resume.id,
+    result: { session: { sessionId: "s1" }, runtime: { eventSeq: 1 }, messages: [] },
+  });
+  await serveSubscribe(server);
+  await again;
+  server.push(delta(2, "after"));
+  await settle();
+  expect(client.text()).toBe("before after");
+  await test.bridge.close();
+});
