@@ -353,6 +353,7 @@ export class Surface {
     for (const { name, why } of left)
       this.deps.sessions.say(conversation, t(`notice.left.${why}`, { name }, this.language));
     const ended = await outcome;
+    this.deps.sessions.history.tellBefore(conversation, this.client);
     const cancelled = ended.kind === "ended" && ended.stopReason === "cancelled";
     if (conversation.recording) await this.deps.sessions.recorded(conversation, cancelled);
     switch (ended.kind) {

@@ -129,6 +129,17 @@ export class History {
     if (shown) for (const { held } of others) for (const each of held) each.told = true;
   }
 
+  /** Nothing of a prompt comes behind its answer: what waits for loads of its client is told now, and stays in what they show. */
+  tellBefore({ readers }: Conversation, client: object): void {
+    for (const { client: of, held } of readers) {
+      if (of !== client) continue;
+      for (const each of held) {
+        if (!each.told) each.tell();
+        each.told = true;
+      }
+    }
+  }
+
   /**
    * @param limit messages, of which the oldest brings the whole of its turn; undefined for all.
    * @param reader of the client that is shown them, and needs no part of them besides.

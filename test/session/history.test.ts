@@ -496,6 +496,33 @@ test("R42 R46 who has the conversation and asks for what is told of it alone mis
   await end();
 });
 
+test("R46 P6 what a prompt says comes before its answer, also to a client that is just loading the conversation", async () => {
+  const { client, server, store, end } = await begin(new Random(4), 2);
+  await load(client, "s");
+  const answer = client.prompt("s", "go");
+  const send = await server.take((frame) => frame.method === "session/send");
+  server.push({ id: send.id, result: { accepted: true } });
+  const { inputId } = send.params as Json;
+  server.push(sessionEvent("s", 1, "turn.started", { inputId, messageId: "u9" }));
+  store.hold = true;
+  const from = client.updates("s").length;
+  const loading = load(client, "s", 1);
+  await settle();
+  const payload = { kind: "text_delta", assistantMessageId: "a9", delta: "All of it." };
+  server.push(sessionEvent("s", 2, "model.streaming", payload));
+  server.push(sessionEvent("s", 3, "turn.completed", { resultType: "success" }));
+  server.push({ method: "state.updated", params: { sessionId: "s", reason: "prompt_completed", patch: {} } });
+  await answer;
+  expect(shown(client, "s", from)).toEqual(["agent a9 All of it."]);
+  const before = client.updates("s").length;
+  store.messages.push(user("u9", "go"), agent("a9", words("All of it.")));
+  store.release();
+  await loading;
+  await settle();
+  expect(shown(client, "s", before)).toEqual(["user u9 go", "agent a9 All of it."]);
+  await end();
+});
+
 test("R46 what is said between the history of a resume and the end of a load comes behind the history, once", async () => {
   const { client, server, test } = await startPlayed();
   const loading = load(client, "s", 5);
