@@ -53,6 +53,8 @@ export class Conversation {
   // What each event touches stands together: with many conversations at once most of it is in no cache any more.
   /** True while it is the registered one; the registry's to set. */
   registered = false;
+  /** Counts cold resumes: `seq` starts anew with each. */
+  residency = 0;
   readonly order = new EventOrder();
   /** The running turn has said something since it was last looked at. */
   spoke = false;
@@ -71,8 +73,6 @@ export class Conversation {
   backendId: string | undefined;
   /** The backend process in which its session is resident; 0 for none. */
   residentIn = 0;
-  /** Counts cold resumes: `seq` starts anew with each. */
-  residency = 0;
   /** What came while events were missing, to be done after them. */
   readonly behind: (() => void)[] = [];
   settings: Settings = NO_SETTINGS;
