@@ -244,8 +244,7 @@ export class Surface {
     const limit = replayLimit(params);
     const { history } = this.deps.sessions;
     let meta: ReplayMeta;
-    const expected = this.loads.begin(id) ?? { reader: history.expect(conversation, this.client, false) };
-    const { reader } = expected;
+    const reader = this.loads.begin(id) ?? history.expect(conversation, this.client, limit);
     try {
       const batch = await this.usable(conversation, id, () =>
         history.load(conversation, limit, reader, signal),
@@ -254,7 +253,7 @@ export class Surface {
       if (!signal.aborted) showBatch(this.deps.clients, this.client, conversation, batch, true);
       meta = batch.meta;
     } finally {
-      history.unexpect(conversation, reader);
+      history.unexpect(conversation, reader, true);
     }
     this.deps.shown(conversation, this.client);
     return this.commands.offer(conversation, { ...this.settings(conversation), replayMeta: meta });
@@ -279,12 +278,12 @@ export class Surface {
     const conversation = isObj(answer) ? this.resumed.get(answer) : undefined;
     if (!conversation || !this.deps.sessions.registry.owns(conversation)) return;
     const { history } = this.deps.sessions;
-    const reader = history.expect(conversation, this.client, false);
+    const reader = history.expect(conversation, this.client, RESUMED_TAIL);
     history
       .load(conversation, RESUMED_TAIL, reader, new AbortController().signal)
       .then((batch) => {
         showBatch(this.deps.clients, this.client, conversation, batch, true);
-        history.unexpect(conversation, reader);
+        history.unexpect(conversation, reader, true);
       })
       .catch(() => this.deps.log.once("replay", "warn", "what was resumed could not be shown"));
   }
@@ -322,11 +321,11 @@ export class Surface {
     };
   }
 
-  async close(params: Obj) {
+  close(params: Obj) {
     const id = str(params.sessionId) ?? "";
     const conversation = this.deps.sessions.registry.find(id);
     if (conversation) {
-      await this.deps.sessions.close(conversation);
+      this.deps.sessions.close(conversation);
       for (const client of this.deps.clients.all) client.forget(conversation.id);
     }
     return {};
@@ -354,6 +353,7 @@ export class Surface {
     for (const { name, why } of left)
       this.deps.sessions.say(conversation, t(`notice.left.${why}`, { name }, this.language));
     const ended = await outcome;
+    this.deps.sessions.history.tellBefore(conversation, this.client);
     const cancelled = ended.kind === "ended" && ended.stopReason === "cancelled";
     if (conversation.recording) await this.deps.sessions.recorded(conversation, cancelled);
     switch (ended.kind) {

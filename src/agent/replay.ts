@@ -42,13 +42,9 @@ export function showBatch(
     });
 }
 
-export interface Expected {
-  readonly reader: Reader | undefined;
-}
-
 /** Loads that have come and are not begun with: what is said meanwhile belongs behind the history that they bring. */
 export class Loads {
-  private readonly waiting = new Map<string, Expected[]>();
+  private readonly waiting = new Map<string, Reader[]>();
   /** What takes each back, by request. */
   private readonly undo = new Map<unknown, () => void>();
 
@@ -63,21 +59,20 @@ export class Loads {
     const { history, registry } = this.sessions;
     const conversation = registry.find(id);
     if (!conversation || this.undo.has(request)) return;
-    const knows = this.client.knownId(conversation.id) !== undefined;
-    const load = { reader: history.expect(conversation, this.client, knows) };
+    const reader = history.expect(conversation, this.client, replayLimit(params));
     const waiting = this.waiting.get(id) ?? [];
     this.waiting.set(id, waiting);
-    waiting.push(load);
+    waiting.push(reader);
     this.undo.set(request, () => {
-      const place = waiting.indexOf(load);
+      const place = waiting.indexOf(reader);
       if (place >= 0) waiting.splice(place, 1);
       if (waiting.length === 0 && this.waiting.get(id) === waiting) this.waiting.delete(id);
-      history.unexpect(conversation, load.reader);
+      history.unexpect(conversation, reader, false);
     });
   }
 
-  /** The next load of a session is begun with. @returns undefined where it was not open when that came. */
-  begin(id: string): Expected | undefined {
+  /** The next load of a session is begun with. */
+  begin(id: string): Reader | undefined {
     return this.waiting.get(id)?.shift();
   }
 

@@ -136,7 +136,7 @@ export const EN = {
   "reason.because": "{how}: {tail}",
   "reason.noSessionId": "no session id",
   "reason.othersSession": "a session that is another conversation's",
-  "reason.turnFailed": "The turn failed.",
+  "reason.turnFailed": "The agent gave no reason.",
   "reason.turnError": "The turn ended with an error.",
   "reason.refused": "The agent refused the prompt.",
 

@@ -140,7 +140,7 @@ export const zh = (): Readonly<Record<keyof typeof EN, string>> => ({
   "reason.because": "{how}：{tail}",
   "reason.noSessionId": "没有会话 id",
   "reason.othersSession": "返回的是另一个会话的 id",
-  "reason.turnFailed": "本轮失败。",
+  "reason.turnFailed": "代理没有说明原因。",
   "reason.turnError": "本轮因错误而结束。",
   "reason.refused": "代理拒绝了该提示。",
 

@@ -35,16 +35,26 @@ export interface PendingPrompt {
 /** Settings that a person chose. */
 export type Wish = Choice;
 
+/** An update that waits for a load of one client, or for several of them. */
+export interface HeldBack {
+  readonly tell: () => void;
+  told: boolean;
+}
+
 export interface Reader {
   readonly client: object;
-  /** What was said since the history was taken, and comes behind it. */
-  held: (() => void)[];
+  /** What was said since the load was on its way. */
+  readonly held: HeldBack[];
+  /** So many of these, the first ones, are in the history that it is about to show. */
+  covered: number;
 }
 
 export class Conversation {
   // What each event touches stands together: with many conversations at once most of it is in no cache any more.
   /** True while it is the registered one; the registry's to set. */
   registered = false;
+  /** Counts cold resumes: `seq` starts anew with each. */
+  residency = 0;
   readonly order = new EventOrder();
   /** The running turn has said something since it was last looked at. */
   spoke = false;
@@ -63,8 +73,6 @@ export class Conversation {
   backendId: string | undefined;
   /** The backend process in which its session is resident; 0 for none. */
   residentIn = 0;
-  /** Counts cold resumes: `seq` starts anew with each. */
-  residency = 0;
   /** What came while events were missing, to be done after them. */
   readonly behind: (() => void)[] = [];
   settings: Settings = NO_SETTINGS;
@@ -106,6 +114,8 @@ export class Conversation {
   /** When its session was last known to be resident; milliseconds of the rules' clock. */
   trustedAt = 0;
   nextKey = 1;
+  /** Its resume or create is with the backend, and does not merely wait for others'. */
+  bringingUp = false;
   /** The one resume or create under way, shared by all who need it. */
   opening: Promise<Obj | undefined> | undefined;
   createdAt = 0;

@@ -20,7 +20,7 @@ import {
 } from "../translate/transcript.ts";
 import type { Update } from "../translate/updates.ts";
 import { isRunning } from "../turn/machine.ts";
-import type { Conversation, Reader } from "./conversation.ts";
+import type { Conversation, HeldBack, Reader } from "./conversation.ts";
 import { EARLIER_MS, PREFIX_READS, PREFIX_WAIT_MS, TURN_SLACK } from "./limits.ts";
 import type { Residence } from "./residence.ts";
 
@@ -95,22 +95,49 @@ export class History {
   ) {}
 
   /**
-   * A load is on its way: what is said from here on waits for it.
+   * A load is on its way: what is said from here on waits for it, unless it brings no message at all.
    * @param client that will be shown the history.
-   * @param knows whether it follows the conversation already.
-   * @returns undefined where nothing waits: what a turn says to who follows it comes before the end of that turn.
+   * @param limit as `load` takes it.
    */
-  expect(conversation: Conversation, client: object, knows: boolean): Reader | undefined {
-    if (knows && this.residence.isResident(conversation)) return undefined;
-    const reader: Reader = { client, held: [] };
-    conversation.readers.add(reader);
+  expect(conversation: Conversation, client: object, limit: number | undefined): Reader {
+    const reader: Reader = { client, held: [], covered: 0 };
+    if (limit !== 0) conversation.readers.add(reader);
     return reader;
   }
 
-  /** It is over, or does not come: what waited is told. */
-  unexpect(conversation: Conversation, reader: Reader | undefined): void {
-    if (!reader || !conversation.readers.delete(reader)) return;
-    for (const tell of reader.held) tell();
+  /**
+   * It is over, or does not come: what waited is told, once, however many loads of this client it waited for.
+   * @param shown whether the client was shown the history, and with it what that covers.
+   */
+  unexpect(conversation: Conversation, reader: Reader, shown: boolean): void {
+    const { readers } = conversation;
+    if (!readers.delete(reader)) return;
+    const others = [...readers].filter(({ client }) => client === reader.client);
+    const [next] = others;
+    if (!shown && next) {
+      // What was said before the next one came is in the history that it brings.
+      const known = new Set(next.held);
+      const more = reader.held.filter((each) => !known.has(each));
+      next.held.unshift(...more);
+      next.covered += more.length;
+      return;
+    }
+    for (const [place, each] of reader.held.entries()) {
+      if (shown ? place >= reader.covered : !each.told) each.tell();
+      each.told = true;
+    }
+    if (shown) for (const { held } of others) for (const each of held) each.told = true;
+  }
+
+  /** Nothing of a prompt comes behind its answer: what waits for loads of its client is told now, and stays in what they show. */
+  tellBefore({ readers }: Conversation, client: object): void {
+    for (const { client: of, held } of readers) {
+      if (of !== client) continue;
+      for (const each of held) {
+        if (!each.told) each.tell();
+        each.told = true;
+      }
+    }
   }
 
   /**
@@ -121,22 +148,22 @@ export class History {
   async load(
     conversation: Conversation,
     limit: number | undefined,
-    reader: Reader | undefined,
+    reader: Reader,
     signal: AbortSignal,
   ): Promise<Batch> {
-    const leave = () => this.unexpect(conversation, reader);
+    const leave = () => this.unexpect(conversation, reader, false);
     signal.addEventListener("abort", leave, { once: true });
     try {
-      if (conversation.backendId === undefined) return this.batch(conversation, NOTHING, limit, true);
+      if (conversation.backendId === undefined) return this.batch(conversation, NOTHING, limit, reader);
       const snapshot = await this.residence.of(conversation);
       if (snapshot) {
         const window = this.whole(conversation, list(snapshot.messages));
-        return this.batch(conversation, window, limit, true);
+        return this.batch(conversation, window, limit, reader);
       }
       const window = await this.newest(conversation, limit);
       // All that was said up to this answer is in it, or in what is known of the running turn.
-      if (reader) reader.held = [];
-      return this.batch(conversation, window, limit, false);
+      reader.covered = reader.held.length;
+      return this.batch(conversation, window, limit, undefined);
     } catch (error) {
       leave();
       throw error;
@@ -253,8 +280,13 @@ export class History {
     return list(obj(answer).messages);
   }
 
-  /** @param late whether something may have been said since the history was taken. */
-  private batch(conversation: Conversation, window: Window, limit: number | undefined, late: boolean): Batch {
+  /** @param late there where something may have been said since the history was taken. */
+  private batch(
+    conversation: Conversation,
+    window: Window,
+    limit: number | undefined,
+    late: Reader | undefined,
+  ): Batch {
     const end = late ? window.items.length : cutOf(conversation, window.items);
     const start = limit === undefined ? 0 : (batchStart(window.items, end, limit) ?? 0);
     const items = window.items.slice(start, end);
@@ -294,6 +326,24 @@ export class History {
     const at = items[start]?.at ?? totals.raw;
     return { hasMore, cursor: cursorOf(conversation, items[start]?.id, at, totals.compactions) };
   }
+}
+
+/**
+ * Keeps an update for those who are about to be shown the history.
+ * @param hold what tells it to one client.
+ * @returns the clients that it is kept for.
+ */
+export function holdBack(
+  { readers }: Conversation,
+  hold: (client: object) => () => void,
+): ReadonlySet<object> {
+  const kept = new Map<object, HeldBack>();
+  for (const { client, held } of readers) {
+    const known = kept.get(client) ?? { tell: hold(client), told: false };
+    kept.set(client, known);
+    held.push(known);
+  }
+  return new Set(kept.keys());
 }
 
 /** The history is not what it was, or nobody asks for more of it. */

@@ -44,6 +44,8 @@ export class Intake {
   event(params: Obj): void {
     const conversation = this.owner(params);
     if (!conversation || isForeign(conversation, params)) return;
+    // Before its session was opened, another record's is heard that was closed; what a snapshot has needs no event.
+    if (conversation.residency === 0) return;
     const { order } = conversation;
     const seq = num(params.seq);
     if (order.isNext(seq)) {
@@ -82,9 +84,10 @@ export class Intake {
       const answer = await this.deps.backend.call("session/events", params, [], {
         deadlineMs: FILL_DEADLINE_MS,
       });
-      events = list(obj(answer).events)
-        .map(obj)
-        .flatMap((event) => {
+      const log = obj(answer).events;
+      // Without a list it has not said what it knows.
+      if (Array.isArray(log))
+        events = log.map(obj).flatMap((event) => {
           const seq = num(event.seq);
           return seq === undefined ? [] : [{ seq, params: { ...event, sessionId: backendId } }];
         });
@@ -103,7 +106,7 @@ export class Intake {
     if (payload.operationId !== undefined && payload.phase === "standalone_turn")
       conversation.compaction = turnId;
     // What a compaction says is the agent's own summary, and no reply.
-    if (type === "model.streaming" && turnId !== undefined && turnId === conversation.compaction) return;
+    if (type === "model.streaming" && isCompaction(conversation, turnId)) return;
     if (type === "turn.started") return this.turnStarted(conversation, turnId, payload);
     const updates =
       type === "session.updated" && payload.taskId !== undefined
@@ -152,10 +155,12 @@ export class Intake {
   /** One `state.updated`: the prompt lock, and settings wherever they were changed. */
   state(params: Obj): void {
     const conversation = this.owner(params);
-    if (!conversation || !isPresent(conversation, num(params.revision))) return;
+    if (!conversation || conversation.residency === 0 || !isPresent(conversation, num(params.revision)))
+      return;
     this.inTurn(conversation, () => {
       // While a session is brought up, what is said of its lock is said of the one before.
-      const reason = conversation.opening ? "" : (str(params.reason) ?? "");
+      const former = conversation.bringingUp || (conversation.opening && conversation.residentIn === 0);
+      const reason = former ? "" : (str(params.reason) ?? "");
       if (reason === "prompt_started" || reason === "compact_started") {
         this.turns.dispatch(conversation, { type: "lockTaken", compaction: reason === "compact_started" });
       } else if (LOCK_FREE.has(reason)) {
@@ -169,7 +174,7 @@ export class Intake {
   /** A `turn.terminal`, in either of the ways in which builds send it. */
   terminal(params: Obj): void {
     const conversation = this.owner(params);
-    if (!conversation || isForeign(conversation, params)) return;
+    if (!conversation || conversation.residency === 0 || isForeign(conversation, params)) return;
     const resultType = params.status === "interrupted" ? "cancelled" : (str(params.resultType) ?? "success");
     const end: TurnEnd =
       params.status === "failed"
@@ -221,6 +226,13 @@ export class Intake {
     });
     if (conversation.turns.turn?.compaction) conversation.compaction = turnId;
   }
+}
+
+/** Also where its turn has no name, or its beginning was not heard: while it holds the lock no other turn begins. */
+function isCompaction({ compaction, turns }: Conversation, turnId: string | undefined): boolean {
+  if (turnId !== undefined && turnId === compaction) return true;
+  const { compacting, turn, active } = turns;
+  return compacting === "runs" && (turn ? turn.compaction : active?.turnId === undefined);
 }
 
 function isForeign(conversation: Conversation, params: Obj): boolean {

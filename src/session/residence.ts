@@ -140,18 +140,23 @@ export class Residence {
   private async bringUp(conversation: Conversation): Promise<Obj> {
     // Whatever needs its session, it is not the next process that dies of it.
     if (conversation.deaths >= SET_ASIDE_DEATHS) throw errors.sessionSetAside(conversation.id);
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await this.bringUpOnce(conversation);
-      } catch (error) {
-        // Pushed out between two requests: by another client of that process, or by turns that began meanwhile.
-        if (!isEvicted(error) || attempt >= BRING_UP_TRIES) throw error;
+    try {
+      for (let attempt = 1; ; attempt++) {
+        try {
+          return await this.bringUpOnce(conversation);
+        } catch (error) {
+          // Pushed out between two requests: by another client of that process, or by turns that began meanwhile.
+          if (!isEvicted(error) || attempt >= BRING_UP_TRIES) throw error;
+        }
       }
+    } finally {
+      conversation.bringingUp = false;
     }
   }
 
   private async bringUpOnce(conversation: Conversation): Promise<Obj> {
     await this.deps.backend.prepare(conversation.cwd);
+    conversation.bringingUp = true;
     const generation = this.deps.backend.generation;
     const before = conversation.backendId;
     const snapshot =

@@ -22,7 +22,7 @@ import { isRunning, type Notice, type Outcome } from "../turn/machine.ts";
 import { Catalogue } from "./catalogue.ts";
 import { Choices } from "./choices.ts";
 import { Conversation, type PromptContent, type Wish } from "./conversation.ts";
-import { History } from "./history.ts";
+import { History, holdBack } from "./history.ts";
 import { Intake } from "./intake.ts";
 import { RECORD_CANCELLED_MS, RECORD_MS, SET_ASIDE_DEATHS } from "./limits.ts";
 import { SessionList } from "./list.ts";
@@ -34,7 +34,7 @@ import { chosenModel, foldSettings, type Settings, sameSettings } from "./settin
 import { cancelBackgroundTask } from "./tasks.ts";
 import { Titles } from "./titles.ts";
 import { Todos } from "./todos.ts";
-import { TurnRunner } from "./turns.ts";
+import { TurnRunner, wasSent } from "./turns.ts";
 import { SilenceWatch } from "./watch.ts";
 
 export interface SessionSink {
@@ -278,28 +278,23 @@ export class Sessions {
     );
   }
 
-  /** Closes one conversation here and its runtime in the backend; what is stored stays. */
-  async close(conversation: Conversation): Promise<void> {
+  /**
+   * Closes one conversation here and its runtime in the backend; what is stored stays. Nobody waits for the backend, which
+   * may be busy with another conversation: whatever is asked of the session next comes behind it.
+   */
+  close(conversation: Conversation): void {
     this.turns.retire(conversation);
     this.registry.remove(conversation);
     const { backendId } = conversation;
-    if (backendId !== undefined && conversation.residentIn === this.deps.backend.generation) {
-      await this.deps.backend
-        .call("session/close", { sessionId: backendId })
-        .catch((error) => this.logFailure("session/close", error));
-    }
+    if (backendId !== undefined && conversation.residentIn === this.deps.backend.generation)
+      this.deps.backend.tell("session/close", { sessionId: backendId });
   }
 
   /** Closes a conversation and leaves it out of every later list, until it is used again; what is stored stays. */
   async delete(id: string): Promise<Conversation | undefined> {
     const conversation = this.registry.find(id);
     const alias = conversation ? undefined : this.deps.aliases.get(id);
-    if (conversation) {
-      this.turns.retire(conversation);
-      this.registry.remove(conversation);
-      if (conversation.residentIn === this.deps.backend.generation)
-        this.deps.backend.tell("session/close", { sessionId: conversation.backendId });
-    }
+    if (conversation) this.close(conversation);
     // A placeholder that was never used is in no list.
     const backendId = conversation ? conversation.backendId : alias ? alias.backendId : id;
     const { remembered } = this.deps;
@@ -328,7 +323,7 @@ export class Sessions {
   lost(error: Error): void {
     for (const conversation of this.registry.all()) {
       // What was in its hands when it died may be what it died of.
-      if (conversation.opening || conversation.turns.active) conversation.deaths++;
+      if (conversation.bringingUp || wasSent(conversation)) conversation.deaths++;
       const { tasks, translate, turns } = conversation;
       // Its session may have been dropped before: what is still shown as running ends all the same.
       const ran = turns.turn !== undefined || turns.active?.accepted === true || openTasks(tasks) > 0;
@@ -432,7 +427,7 @@ export class Sessions {
     }
     translate.shown.reset(lastMessageId(messages));
     // Up to here it is in the history that they are shown.
-    for (const reader of conversation.readers) reader.held = [];
+    for (const reader of conversation.readers) reader.covered = reader.held.length;
     this.history.whole(conversation, messages);
   }
 
@@ -464,8 +459,9 @@ export class Sessions {
     const { readers, turns, live } = conversation;
     if (turns.turn) live.note(update);
     if (readers.size === 0) return this.deps.sink.update(conversation, update);
-    for (const { client, held } of readers) held.push(this.deps.sink.hold(conversation, update, client));
-    this.deps.sink.update(conversation, update, new Set([...readers].map(({ client }) => client)));
+    const { sink } = this.deps;
+    const except = holdBack(conversation, (client) => sink.hold(conversation, update, client));
+    sink.update(conversation, update, except);
   }
 
   /** A line of ours in the conversation: a message of its own, never stored and never replayed. */

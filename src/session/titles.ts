@@ -81,9 +81,10 @@ export class Titles {
   }
 
   /** @param source of `session.titleUpdated`; the backend's own first words are no better than ours. */
-  pushed(conversation: Conversation, title: string, source: string): void {
+  pushed(conversation: Conversation, pushed: string, source: string): void {
     const { backendId } = conversation;
-    if (backendId === undefined) return;
+    const title = text(typedTitle(pushed));
+    if (backendId === undefined || title === undefined) return;
     if (source === "custom") {
       conversation.titlePinned = true;
       this.adopt(conversation, title);
@@ -101,9 +102,12 @@ export class Titles {
   }
 }
 
+/** Something that is seen: no space of any width, and nothing that only steers. */
+const VISIBLE = /[^\s\p{C}]/u;
+
 /** The first line that says something, cut to a title's length without halving a character. */
 export function firstLine(content: string): string {
-  const line = content.split(/\r\n|[\n\r\u2028\u2029]/).find((each) => each.trim() !== "") ?? "";
+  const line = content.split(/\r\n|[\n\r\u2028\u2029]/).find((each) => VISIBLE.test(each)) ?? "";
   const clean = line.replace(/[\u0000-\u001f\u007f-\u009f]+/g, " ").trim();
   return [...clean.slice(0, 2 * TITLE_CHARS)].slice(0, TITLE_CHARS).join("").trim();
 }

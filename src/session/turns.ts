@@ -140,6 +140,7 @@ export class TurnRunner {
   ): Promise<void> {
     const pending = conversation.prompts.get(key);
     if (!pending) return;
+    const since = this.deps.rules.mono();
     try {
       // The usual case awaits nothing before the request is on its way. A create wants the account pushed before it.
       const pushed = this.deps.backend.beforePrompt(this.hooks.mayRestart, conversation.cwd);
@@ -179,7 +180,8 @@ export class TurnRunner {
       }
       this.dispatch(conversation, { type: "accepted", key });
     } catch (error) {
-      this.dispatch(conversation, { type: "refused", key, busy: isBusy(error), error: asError(error) });
+      const took = this.deps.rules.mono() - since;
+      this.dispatch(conversation, { type: "refused", key, busy: isBusy(error), error: asError(error), took });
     }
   }
 
@@ -211,6 +213,11 @@ export class TurnRunner {
     conversation.prompts.clear();
     for (const { settle } of pending) settle({ kind: "ended", stopReason: "cancelled", usage: undefined });
   }
+}
+
+/** True where the running prompt has been with the backend; one that waits for its session has not. */
+export function wasSent({ turns: { active }, prompts }: Conversation): boolean {
+  return active !== undefined && (prompts.get(active.key)?.attempt ?? -1) >= 0;
 }
 
 /** A failure that signing in may mend. */

@@ -28,6 +28,8 @@ export interface IndexRow {
 
 /** Waits between tries of a locked database, in milliseconds of real time; then it is left alone. */
 const BUSY_MS: readonly number[] = [20, 50, 100, 200, 400, 800];
+/** What was asked for so long ago has waited enough, behind others: it is tried once. */
+const ASKED_MS = 2_000;
 /** Search text is the person's words; more than this is not looked through by anybody. */
 const SEARCH_CHARS = 8_000;
 
@@ -176,7 +178,8 @@ export class TasksIndex {
     run: (database: Database, columns: ReadonlySet<string>) => void,
     wanted: () => boolean = () => true,
   ): Promise<void> {
-    const done = this.queue.then(() => (wanted() ? this.attempt(what, run) : undefined));
+    const until = this.clock.mono() + ASKED_MS;
+    const done = this.queue.then(() => (wanted() ? this.attempt(what, run, until) : undefined));
     this.queue = done;
     return done;
   }
@@ -184,6 +187,7 @@ export class TasksIndex {
   private async attempt(
     what: string,
     run: (database: Database, columns: ReadonlySet<string>) => void,
+    until: number,
   ): Promise<void> {
     for (const wait of [...BUSY_MS, undefined]) {
       if (!existsSync(this.path)) return;
@@ -192,7 +196,8 @@ export class TasksIndex {
         return;
       } catch (error) {
         const code = str(obj(error).code) ?? "unknown reason";
-        if (!/^SQLITE_(BUSY|LOCKED)/.test(code) || wait === undefined) {
+        const locked = /^SQLITE_(BUSY|LOCKED)/.test(code);
+        if (!locked || wait === undefined || this.clock.mono() >= until) {
           this.log.once(
             `index:${what}:${code}`,
             "warn",

@@ -66,7 +66,7 @@ export function taskUpdated(book: TaskBook, state: TranslateState, payload: Obj)
   if (!isOpen(card)) return updates;
   if (card.command) updates.push(...output(card, payload));
   if (status !== "running" && (status === "completed" || BROKEN_OFF.has(status))) {
-    updates.push(...end(task, state, status, text(payload.blockedReason)));
+    updates.push(...end(book, task, state, status, text(payload.blockedReason)));
   }
   return updates;
 }
@@ -91,7 +91,7 @@ export function keepTask(book: TaskBook, taskId: string): void {
 export function endTasks(book: TaskBook, state: TranslateState, status: string, taskId?: string): Update[] {
   return [...book.tasks.values()]
     .filter((task) => isOpen(task.card) && (taskId === undefined || task.id === taskId))
-    .flatMap((task) => end(task, state, status, undefined));
+    .flatMap((task) => end(book, task, state, status, undefined));
 }
 
 function adopt(book: TaskBook, state: TranslateState, id: string, payload: Obj): Task {
@@ -133,7 +133,13 @@ function howEnded(status: string): Value {
   return isPhrase(ended) ? ended : status.replaceAll("_", " ");
 }
 
-function end(task: Task, state: TranslateState, status: string, reason: string | undefined): Update[] {
+function end(
+  book: TaskBook,
+  task: Task,
+  state: TranslateState,
+  status: string,
+  reason: string | undefined,
+): Update[] {
   const { card } = task;
   const completed = status === "completed";
   if (card.command) card.exitCode = completed ? 0 : 1;
@@ -147,5 +153,8 @@ function end(task: Task, state: TranslateState, status: string, reason: string |
   }
   updates.push(closeCard(card, completed ? "completed" : "failed"));
   state.cards.delete(card.id);
+  // That it was here is remembered, and nothing of what it wrote.
+  const light = { ...card, output: "", rawInput: undefined, diffs: [] };
+  book.tasks.set(task.id, { ...task, card: light });
   return updates;
 }

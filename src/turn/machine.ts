@@ -90,7 +90,7 @@ class Step {
         }
         return;
       case "refused":
-        return this.refused(input.key, input.busy, input.error);
+        return this.refused(input);
       case "started":
         return this.started(input.turn);
       case "steered":
@@ -218,13 +218,14 @@ class Step {
     this.effects.push({ type: "stop", foregroundExecutionId: turn?.foregroundExecutionId });
   }
 
-  private refused(key: number, busy: boolean, error: Error): void {
+  private refused({ key, busy, error, took = 0 }: Extract<Input, { type: "refused" }>): void {
     const { active, stopping } = this.state;
     if (active?.key !== key) {
-      // Cancelled on its way and never taken: there is nothing to stop.
+      // Cancelled on its way and never taken: there is nothing to stop. A further try's id begins with the first one's.
       const { turn } = this.state;
       const itsOwn = turn && !turn.compaction && !turn.notification;
-      if (stopping?.inputId === this.inputId(key) && !itsOwn) this.stopped();
+      const [first] = stopping?.inputId?.split(".") ?? [];
+      if (first === this.inputId(key) && !itsOwn) this.stopped();
       return;
     }
     const { turn, compacting } = this.state;
@@ -238,9 +239,10 @@ class Step {
     if (busy) {
       const budget = turn?.notification ? BUSY_NOTIFICATION_BUDGET_MS : BUSY_BUDGET_MS;
       if (active.busyFor < budget) {
-        const busyFor = active.busyFor + BUSY_RETRY_MS;
+        // Whatever came before the first busy answer was no wait for a busy agent.
+        const busyFor = active.busyFor + BUSY_RETRY_MS + (active.busyFor > 0 ? took : 0);
         this.set({ active: { ...active, busyFor, busy: true } });
-        if (busyFor === BUSY_TOLD_MS) this.tellWait(key, turn?.notification ? "task" : "busy");
+        if (busyFor >= BUSY_TOLD_MS) this.tellWait(key, turn?.notification ? "task" : "busy");
         this.effects.push({ type: "timer", name: "busy", ms: BUSY_RETRY_MS });
         return;
       }
@@ -325,7 +327,7 @@ class Step {
     if (turnId !== undefined && turnId === turn?.turnId) return false;
     this.seenEnd(turnId);
     this.set({ active: { ...active, accepted: false, freed: undefined } });
-    this.refused(active.key, true, busy);
+    this.refused({ type: "refused", key: active.key, busy: true, error: busy });
     return true;
   }
 

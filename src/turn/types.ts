@@ -51,7 +51,14 @@ export type Input =
   | { readonly type: "prompt"; readonly key: number }
   | { readonly type: "accepted"; readonly key: number }
   /** The send was refused: busy, or for good. */
-  | { readonly type: "refused"; readonly key: number; readonly busy: boolean; readonly error: Error }
+  | {
+      readonly type: "refused";
+      readonly key: number;
+      readonly busy: boolean;
+      readonly error: Error;
+      /** Milliseconds that it took to be refused. */
+      readonly took?: number;
+    }
   | { readonly type: "started"; readonly turn: TurnStarted }
   /** `turn.steerDrained`: an input of ours was folded into a running turn, and ends with it. */
   | {

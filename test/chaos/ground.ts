@@ -117,7 +117,15 @@ export class Ground {
   loseFolder(): void {
     this.unlockIndex();
     renameSync(this.folder, `${this.folder}.away`);
-    writeFileSync(this.folder, "");
+    for (;;) {
+      try {
+        writeFileSync(this.folder, "", { flag: "wx" });
+        return;
+      } catch {
+        // A bridge that was about to write has made it anew.
+        rmSync(this.folder, { recursive: true, force: true });
+      }
+    }
   }
 
   private restoreFolder(): void {

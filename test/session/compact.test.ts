@@ -47,3 +47,24 @@ test("P23 B22 a context that is still too large after it was made smaller is lef
   }
   await test.bridge.close();
 });
+
+test("P23 B22 what a compaction says is not shown either where its turn has no name, or its beginning was not heard", async () => {
+  const { test, client, server, answer } = await startRunning();
+  server.push(sessionEvent("s1", 2, "turn.completed", { resultType: "success" }));
+  server.push(state("prompt_completed"));
+  await answer;
+  const say = (delta: string): Json => {
+    const event = sessionEvent("s1", 0, "model.streaming", { kind: "text_delta", delta }).params as Json;
+    return { method: "session/event", params: { ...event, seq: undefined, turnId: undefined } };
+  };
+  server.push(state("compact_started"));
+  server.push(say("Unheard."));
+  const { params } = sessionEvent("s1", 3, "turn.started", { inputVisibility: "model-only" });
+  server.push({ method: "session/event", params: { ...(params as Json), turnId: undefined } });
+  server.push(say("Nameless."));
+  server.push(state("session_compacted"));
+  server.push(say("Seen."));
+  await settle();
+  expect(client.text()).toBe("Seen.");
+  await test.bridge.close();
+});

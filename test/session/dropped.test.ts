@@ -1,6 +1,7 @@
 /** A session that the backend drops while, as far as was told, a turn runs in it. */
 
 import { expect, test } from "bun:test";
+import { ManualClock } from "../sim/manualClock.ts";
 import type { Json } from "../support/plainClient.ts";
 import { serveSubscribe, sessionEvent, settle, startPlayed, startRunning } from "../support/played.ts";
 
@@ -86,5 +87,44 @@ test("B5 B1 what it had asked is answered, and the dialog closed", async () => {
   await serveSubscribe(server);
   server.push({ id: (await server.take((frame) => frame.method === "session/setMode")).id, result: {} });
   await Promise.all([changed, answer]);
+  await test.bridge.close();
+});
+
+test("B22 P9 what is said of the lock while a session is merely asked for what it has is heard", async () => {
+  const clock = new ManualClock();
+  const { test, client, server, id, answer } = await startRunning({}, clock);
+  // It is not trusted without a question any more, and that is behind another conversation's slow create.
+  await clock.advance(301_000);
+  const other = await client.newSession("/two");
+  void client.prompt(other, "hi").catch(() => {});
+  await server.take((frame) => frame.method === "session/create");
+  const load = client.request("session/load", { sessionId: id, cwd: "/one", mcpServers: [] });
+  await settle();
+  server.push({ method: "state.updated", params: { sessionId: "s1", reason: "prompt_failed", patch: {} } });
+  expect(await answer).toBeInstanceOf(Error);
+  await test.bridge.close();
+  await load.catch(() => {});
+});
+
+test("M1 M11 what a closed session still says is not heard by the record that opens it anew", async () => {
+  const { test, client, server, id, answer } = await startRunning();
+  server.push(delta(2, "before "));
+  await settle();
+  void client.request("session/close", { sessionId: id });
+  const again = client.request("session/resume", { sessionId: id, cwd: "/one", mcpServers: [] });
+  expect(await answer).toMatchObject({ stopReason: "cancelled" });
+  const resume = await server.take((frame) => frame.method === "session/resume");
+  server.push(delta(3, "late "));
+  server.push(sessionEvent("s1", 4, "turn.completed", { resultType: "cancelled" }));
+  await settle();
+  server.push({
+    id: resume.id,
+    result: { session: { sessionId: "s1" }, runtime: { eventSeq: 1 }, messages: [] },
+  });
+  await serveSubscribe(server);
+  await again;
+  server.push(delta(2, "after"));
+  await settle();
+  expect(client.text()).toBe("before after");
   await test.bridge.close();
 });

@@ -463,6 +463,96 @@ test("R46 a load that is refused, or whose client is gone, keeps nothing back fr
   await end();
 });
 
+test("R46 M3 what waits for several loads of one client is told once, whichever of them come to nothing", async () => {
+  const { client, server, store, end } = await begin(new Random(2), 3);
+  await load(client, "s");
+  let seq = 0;
+  const say = (delta: string) =>
+    server.push(
+      sessionEvent("s", ++seq, "model.streaming", { kind: "text_delta", assistantMessageId: "a1", delta }),
+    );
+  const said = () => shown(client, "s").filter((line) => line.startsWith("agent a1"));
+  const loading = () => client.request("session/load", { sessionId: "s", cwd: "/one", mcpServers: [] });
+  // The first is taken back: the second brings the history, and what was said behind it.
+  store.hold = true;
+  const first = loading();
+  await settle();
+  say("one ");
+  await settle();
+  const second = loading();
+  await settle();
+  client.notify("$/cancel_request", { requestId: first.id });
+  await expect(first).rejects.toMatchObject({ code: -32800 });
+  await settle();
+  expect(said()).toEqual([]);
+  store.hold = false;
+  store.messages.push(agent("a1", words("one ")));
+  store.release();
+  await second;
+  await settle();
+  expect(said()).toEqual(["agent a1 one "]);
+  // Both go with the backend.
+  store.hold = true;
+  const before = said().length;
+  const both = [loading(), loading()];
+  await settle();
+  say("two ");
+  await settle();
+  server.die(1);
+  for (const each of both) await expect(each).rejects.toMatchObject({ code: -32603 });
+  await settle();
+  expect(said().slice(before)).toEqual(["agent a1 two "]);
+  await end();
+});
+
+test("R42 R46 who has the conversation and asks for what is told of it alone misses nothing that is said meanwhile", async () => {
+  const { client, server, store, end } = await begin(new Random(3), 3);
+  await load(client, "s");
+  const say = (seq: number, delta: string) =>
+    server.push(
+      sessionEvent("s", seq, "model.streaming", { kind: "text_delta", assistantMessageId: "a1", delta }),
+    );
+  say(1, "one ");
+  await settle();
+  store.hold = true;
+  const loading = load(client, "s", 0);
+  await settle();
+  say(2, "two ");
+  await settle();
+  // At once: the answer to the prompt that says it must not come before it.
+  expect(shown(client, "s").at(-1)).toBe("agent a1 two ");
+  store.release();
+  expect((await loading).lines).toEqual(["agent a1 two "]);
+  await end();
+});
+
+test("R46 P6 what a prompt says comes before its answer, also to a client that is just loading the conversation", async () => {
+  const { client, server, store, end } = await begin(new Random(4), 2);
+  await load(client, "s");
+  const answer = client.prompt("s", "go");
+  const send = await server.take((frame) => frame.method === "session/send");
+  server.push({ id: send.id, result: { accepted: true } });
+  const { inputId } = send.params as Json;
+  server.push(sessionEvent("s", 1, "turn.started", { inputId, messageId: "u9" }));
+  store.hold = true;
+  const from = client.updates("s").length;
+  const loading = load(client, "s", 1);
+  await settle();
+  const payload = { kind: "text_delta", assistantMessageId: "a9", delta: "All of it." };
+  server.push(sessionEvent("s", 2, "model.streaming", payload));
+  server.push(sessionEvent("s", 3, "turn.completed", { resultType: "success" }));
+  server.push({ method: "state.updated", params: { sessionId: "s", reason: "prompt_completed", patch: {} } });
+  await answer;
+  expect(shown(client, "s", from)).toEqual(["agent a9 All of it."]);
+  const before = client.updates("s").length;
+  store.messages.push(user("u9", "go"), agent("a9", words("All of it.")));
+  store.release();
+  await loading;
+  await settle();
+  expect(shown(client, "s", before)).toEqual(["user u9 go", "agent a9 All of it."]);
+  await end();
+});
+
 test("R46 what is said between the history of a resume and the end of a load comes behind the history, once", async () => {
   const { client, server, test } = await startPlayed();
   const loading = load(client, "s", 5);

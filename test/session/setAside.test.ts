@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { scaledClock, systemClock } from "../../src/platform/clock.ts";
 import type { Json } from "../support/plainClient.ts";
-import { serveSubscribe, sessionEvent, settle, startRunning } from "../support/played.ts";
+import { serveSubscribe, sessionEvent, settle, startPlayed, startRunning } from "../support/played.ts";
 
 const SET_ASIDE = { data: { code: "ZACP-207" } };
 
@@ -83,5 +83,37 @@ test("B10 a prompt that was cancelled between deaths proves no life", async () =
   await process().take(({ method }) => method === "session/send");
   await die(last);
   await expect(client.prompt(id, "fifth")).rejects.toMatchObject(SET_ASIDE);
+  await test.bridge.close();
+});
+
+test("B10 M3 what merely waits for its turn is not set aside with three others that the backend dies of", async () => {
+  const { test, client, server } = await startPlayed(scaledClock(systemClock(), 600));
+  const load = (sessionId: string) =>
+    client.request("session/load", { sessionId, cwd: "/one", mcpServers: [] });
+  const fresh = await client.newSession("/two");
+  const bad = ["bad1", "bad2", "bad3"].map(load);
+  const good = load("good");
+  const started = async (index: number) => {
+    const process = await test.server(index);
+    if (process === server) return process;
+    const probe = await process.take(({ method }) => method === "runtime/capabilities");
+    process.push({ id: probe.id, result: {} });
+    return process;
+  };
+  for (const [deaths, each] of bad.entries()) {
+    const process = await started(deaths);
+    await process.take(({ method }) => method === "session/resume");
+    if (deaths === 0) void client.prompt(fresh, "hi").catch(() => {});
+    await settle();
+    process.die(1);
+    await expect(each).rejects.toMatchObject({ data: { code: "ZACP-104" } });
+  }
+  const process = await started(3);
+  const resume = await process.take(({ method }) => method === "session/resume");
+  expect((resume.params as Json).sessionId).toBe("good");
+  process.push({ id: resume.id, result: { session: { sessionId: "good" }, messages: [] } });
+  await serveSubscribe(process);
+  await good;
+  await process.take(({ method }) => method === "session/create");
   await test.bridge.close();
 });

@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { scaledClock, systemClock } from "../../src/platform/clock.ts";
 import type { Json } from "../support/plainClient.ts";
-import { sessionEvent, settle, startPlayed, startPrompted } from "../support/played.ts";
+import { sessionEvent, settle, startPlayed, startPrompted, startRunning } from "../support/played.ts";
 
 const failed = (seq: number) =>
   sessionEvent("s1", seq, "turn.failed", {
@@ -81,4 +81,17 @@ test("M11 M1 a conversation that is closed while it is brought up leaves no sess
   server.push({ id: told.id, result: {} });
   await close;
   await test.bridge.close();
+});
+
+test("B5 a build that answers without its log has not said that an event is of another residency", async () => {
+  for (const result of [null, {}, { events: "none" }]) {
+    const { test, client, server, answer } = await startRunning();
+    server.push(sessionEvent("s1", 5, "model.streaming", { kind: "text_delta", delta: "Behind a hole." }));
+    const look = await server.take((frame) => frame.method === "session/events");
+    server.push({ id: look.id, result });
+    server.push(sessionEvent("s1", 6, "turn.completed", { resultType: "success" }));
+    await answer;
+    expect(client.text()).toBe("Behind a hole.");
+    await test.bridge.close();
+  }
 });

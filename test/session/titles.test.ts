@@ -8,6 +8,7 @@ import { systemClock } from "../../src/platform/clock.ts";
 import { Conversation } from "../../src/session/conversation.ts";
 import { firstLine, Titles } from "../../src/session/titles.ts";
 import { TasksIndex } from "../../src/store/tasksIndex.ts";
+import { plainWords } from "../../src/translate/wording.ts";
 import { testBridge } from "../support/bridge.ts";
 import { serveSubscribe, sessionEvent, settle, startRunning } from "../support/played.ts";
 import { until } from "../support/processes.ts";
@@ -17,6 +18,8 @@ test("R8 the first line that says something, in one line of at most 80 whole cha
   expect(firstLine("\n \r\n  one  \ntwo")).toBe("one");
   expect(firstLine("a\u001b]0;x\u0007b")).toBe("a ]0;x b");
   expect(firstLine("   \n\t")).toBe("");
+  expect(firstLine("\u200b\u2060\n\u00a0\u202e\nseen")).toBe("seen");
+  expect(firstLine("\u200b")).toBe("");
   expect([...firstLine("😀".repeat(200))]).toHaveLength(80);
   expect(firstLine(`${"a".repeat(79)}😀😀`)).toBe(`${"a".repeat(79)}😀`);
   for (let n = 0; n < 170; n++)
@@ -48,6 +51,14 @@ test("P33 generated and custom titles are taken, the backend's own first words a
   titles.pushed(conversation, "Chosen later", "custom");
   expect(said).toEqual(["first", "Made", "Chosen", "Chosen later"]);
   expect(conversation.title).toBe("Chosen later");
+});
+
+test("R40 P33 what only the agent was to see of a prompt is in no title that it makes of it", () => {
+  const { said, titles, conversation } = setup();
+  titles.sent(conversation, { content: "/nothing of ours", attachments: [] });
+  titles.pushed(conversation, plainWords("/nothing of ours"), "generated");
+  titles.pushed(conversation, plainWords(""), "generated");
+  expect(said).toEqual(["/nothing of ours"]);
 });
 
 test("R8 a prompt without words gives no title, the next one does, and a stored title is kept", () => {

@@ -174,6 +174,23 @@ test("B13 one that is locked for a moment is waited for without blocking the loo
   sql("SELECT 1");
 }, 20_000);
 
+test("B13 however much is asked of one that is locked, all of it is given up at once, and a question is answered", async () => {
+  const { index, rows } = setup(SCHEMA);
+  const holder = new Database(index.path);
+  holder.run("BEGIN IMMEDIATE");
+  for (let n = 0; n < 20; n++) {
+    void index.add({ ...row, taskId: `s${n}` });
+    void index.rename(`s${n}`, "never");
+  }
+  const since = performance.now();
+  expect(await index.wasUsed("s1")).toBe(false);
+  expect(performance.now() - since).toBeLessThan(6_000);
+  holder.run("COMMIT");
+  holder.close();
+  await index.add(row);
+  expect(rows()).toHaveLength(1);
+}, 90_000);
+
 test("B13 a corrupt file, an empty one, another table and a read-only folder break nothing", async () => {
   for (const bytes of ["this is not a database", ""]) {
     const { index, home } = setup();

@@ -215,6 +215,22 @@ test("P31 M8 only a task that was seen here is known; a cancelled one says so on
   expect(openTasks(c.book)).toBe(0);
 });
 
+test("M8 P29 of a task that has ended nothing is kept but that it was here", () => {
+  const c = conversation();
+  c.launch();
+  const long = "x".repeat(100_000);
+  const [, shown] = c.task({ toolCallId: "call", status: "running", outputTail: long });
+  const updates = c.task({ toolCallId: "call", status: "completed" });
+  expect(JSON.stringify([...c.book.tasks]).length).toBeLessThan(2_000);
+  expect(knowsTask(c.book, "t1")).toBe(true);
+  // Whoever opens the conversation while the turn runs is still shown it whole.
+  expect([shown, ...updates].map((update) => update?.kind === "tool" && update.card.output)).toEqual([
+    long,
+    long,
+  ]);
+  expect(c.task({ toolCallId: "call", status: "completed" })).toEqual([]);
+});
+
 test("M8 P29 tasks of a backend that died are lost, and say so", () => {
   const c = conversation();
   c.launch();

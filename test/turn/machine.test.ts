@@ -351,6 +351,12 @@ describe("passing failures", () => {
     ]);
     expect(rules(...first, prompt(2), retry).slice(-2)).toEqual(["settle 1 cancelled", "send 2 t-2"]);
   });
+
+  test("B9 B6 a further try that is cancelled on its way and then refused leaves nothing to stop, like a first one", () => {
+    const refused: Input = { type: "refused", key: 1, busy: true, error: new Error("busy") };
+    const run = rules(...first, lockFree, retry, { type: "cancel" }, refused, prompt(2));
+    expect(run.slice(-5)).toEqual(["idle", "settle 1 cancelled", "abandon", "running", "send 2 t-2"]);
+  });
 });
 
 describe("what a person is told", () => {
@@ -412,6 +418,16 @@ describe("busy and loss", () => {
     for (let i = 0; i < 120; i++) inputs.push(busy(1), retry);
     expect(rules(...inputs).filter((line) => line.startsWith("send"))).toHaveLength(121);
     expect(rules(...inputs, busy(1))).toContain("settle 1 lost");
+  });
+
+  test("P32 the time that busy answers take counts, what came before the first one does not", () => {
+    const slow = (took: number): Input => ({ type: "refused", key: 1, busy: true, error: new Error(), took });
+    const inputs: Input[] = [prompt(1), slow(60_000), retry];
+    for (let i = 0; i < 11; i++) inputs.push(slow(2_250), retry);
+    expect(rules(...inputs)).not.toContain("settle 1 lost");
+    expect(rules(...inputs).filter((line) => line.startsWith("notice"))).toEqual(["notice waiting"]);
+    expect(rules(...inputs, slow(0), retry, slow(0))).not.toContain("settle 1 lost");
+    expect(rules(...inputs, slow(2_250), retry, slow(0))).toContain("settle 1 lost");
   });
 
   test("P32 B16 who waits for a busy conversation for more than a moment is told so, in one line", () => {
