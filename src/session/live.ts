@@ -3,34 +3,51 @@
 import type { ToolCard, Update } from "../translate/updates.ts";
 
 type Entry =
-  | { readonly role: "agent" | "thought"; readonly messageId: string | undefined; text: string }
+  | {
+      readonly role: "agent" | "thought";
+      readonly messageId: string | undefined;
+      readonly text: string;
+    }
   | { readonly cardId: string };
 
 export class LiveLog {
+  // The text that is being said stands here and not among the entries: each piece of it touches one object alone.
+  private role: "agent" | "thought" | undefined;
+  private messageId: string | undefined;
+  private text = "";
   private entries: Entry[] = [];
   /** Cards as they are now. */
   private cards = new Map<string, ToolCard>();
 
   get isEmpty(): boolean {
-    return this.entries.length === 0;
+    return this.role === undefined && this.entries.length === 0;
   }
 
   note(update: Update): void {
     if (update.kind === "text") {
       const { role, messageId, text } = update;
+      if (role === this.role && messageId === this.messageId) {
+        this.text += text;
+        return;
+      }
       if (role === "user") return;
-      const last = this.entries.at(-1);
-      if (last && "role" in last && last.role === role && last.messageId === messageId) last.text += text;
-      else this.entries.push({ role, messageId, text });
+      this.endText();
+      this.role = role;
+      this.messageId = messageId;
+      this.text = text;
     } else if (update.kind === "tool") {
       const { card } = update;
-      if (!this.cards.has(card.id)) this.entries.push({ cardId: card.id });
+      if (!this.cards.has(card.id)) {
+        this.endText();
+        this.entries.push({ cardId: card.id });
+      }
       this.cards.set(card.id, card);
     }
   }
 
   /** @param drawn cards that the history has shown already. */
   *updates(drawn: ReadonlySet<string>): Generator<Update> {
+    this.endText();
     for (const entry of this.entries) {
       if ("role" in entry) {
         yield { kind: "text", ...entry };
@@ -48,8 +65,19 @@ export class LiveLog {
   }
 
   clear(): void {
-    if (this.entries.length === 0) return;
+    if (this.isEmpty) return;
+    this.role = undefined;
+    this.messageId = undefined;
+    this.text = "";
     this.entries = [];
     this.cards = new Map();
+  }
+
+  private endText(): void {
+    const { role, messageId, text } = this;
+    if (role === undefined) return;
+    this.entries.push({ role, messageId, text });
+    this.role = undefined;
+    this.text = "";
   }
 }
