@@ -2,19 +2,33 @@
 
 import type { ToolCard, Update } from "../translate/updates.ts";
 
+type Role = "agent" | "thought";
+
 type Entry =
+  /** A stretch of the text. */
   | {
-      readonly role: "agent" | "thought";
+      readonly role: Role;
       readonly messageId: string | undefined;
-      readonly text: string;
+      readonly from: number;
+      readonly to: number;
     }
   | { readonly cardId: string };
 
+/** Room for so many characters is made with the first piece. */
+const FIRST_CHARS = 512;
+const NOTHING = new Uint16Array(0);
+
+/**
+ * The text is copied, character by character, as `Repeats` does and for the same reason: with many conversations at once
+ * the collector would be busy with the pieces.
+ */
 export class LiveLog {
-  // The text that is being said stands here and not among the entries: each piece of it touches one object alone.
-  private role: "agent" | "thought" | undefined;
+  private text = NOTHING;
+  private length = 0;
+  // The stretch that is being said stands here and not among the entries, so that a piece touches one object alone.
+  private role: Role | undefined;
   private messageId: string | undefined;
-  private text = "";
+  private from = 0;
   private entries: Entry[] = [];
   /** Cards as they are now. */
   private cards = new Map<string, ToolCard>();
@@ -26,15 +40,14 @@ export class LiveLog {
   note(update: Update): void {
     if (update.kind === "text") {
       const { role, messageId, text } = update;
-      if (role === this.role && messageId === this.messageId) {
-        this.text += text;
-        return;
-      }
       if (role === "user") return;
-      this.endText();
-      this.role = role;
-      this.messageId = messageId;
-      this.text = text;
+      if (role !== this.role || messageId !== this.messageId) {
+        this.endText();
+        this.role = role;
+        this.messageId = messageId;
+        this.from = this.length;
+      }
+      this.keep(text);
     } else if (update.kind === "tool") {
       const { card } = update;
       if (!this.cards.has(card.id)) {
@@ -50,7 +63,8 @@ export class LiveLog {
     this.endText();
     for (const entry of this.entries) {
       if ("role" in entry) {
-        yield { kind: "text", ...entry };
+        const { role, messageId, from, to } = entry;
+        yield { kind: "text", role, messageId, text: this.textOf(from, to) };
         continue;
       }
       const card = this.cards.get(entry.cardId);
@@ -68,16 +82,34 @@ export class LiveLog {
     if (this.isEmpty) return;
     this.role = undefined;
     this.messageId = undefined;
-    this.text = "";
+    this.text = NOTHING;
+    this.length = 0;
     this.entries = [];
     this.cards = new Map();
   }
 
   private endText(): void {
-    const { role, messageId, text } = this;
+    const { role, messageId, from } = this;
     if (role === undefined) return;
-    this.entries.push({ role, messageId, text });
+    this.entries.push({ role, messageId, from, to: this.length });
     this.role = undefined;
-    this.text = "";
+  }
+
+  private keep(piece: string): void {
+    const from = this.length;
+    const end = from + piece.length;
+    if (end > this.text.length) {
+      const text = new Uint16Array(Math.max(end, this.text.length * 2, FIRST_CHARS));
+      text.set(this.text);
+      this.text = text;
+    }
+    const { text } = this;
+    for (let at = from; at < end; at++) text[at] = piece.charCodeAt(at - from);
+    this.length = end;
+  }
+
+  private textOf(from: number, to: number): string {
+    // Unlike a decoder this leaves halves of characters as they are.
+    return Buffer.from(this.text.buffer, from * 2, (to - from) * 2).toString("utf16le");
   }
 }
