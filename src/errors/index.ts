@@ -16,6 +16,7 @@ import {
   sentence,
   type Value,
 } from "../locale/index.ts";
+import { cut } from "../platform/cut.ts";
 import { NO_FILE } from "../platform/files.ts";
 import { maskSecrets } from "../platform/mask.ts";
 
@@ -166,7 +167,7 @@ type Needs<Name extends ErrorName> = ParamsOf<
 const make = <Name extends ErrorName>(which: Name, params: Needs<Name>) => new ProductError(which, params);
 
 /** A value from outside as a sentence shows it: short. */
-const short = (value: string) => (value.length <= 120 ? value : `${value.slice(0, 120)}…`);
+const short = (value: string) => cut(value, 120);
 
 /** Why a file could not be read, by the code of `readRegular`: the system's stand as they are. */
 export const fileProblem = (code: string): Value => (code === NO_FILE ? phrase("problem.noFile", {}) : code);
