@@ -123,6 +123,12 @@ export class Catalogue {
     ];
     const names = new Set<string>();
     return all
+      .map(({ kind, name, description, hint }) => ({
+        kind,
+        name,
+        description: inOneLine(description),
+        hint: text(inOneLine(hint)),
+      }))
       .filter(({ kind, name }) => !names.has(`${kind} ${name}`) && names.add(`${kind} ${name}`))
       .slice(0, MAX_OFFERS);
   }
@@ -151,7 +157,7 @@ export class Catalogue {
 function skillOffer(entry: Obj): Offer[] {
   const name = text(entry.name);
   if (name === undefined || !NAME.test(name) || bool(entry.enabled) === false) return [];
-  return [{ kind: "skill", name, description: inOneLine(entry.description), hint: undefined }];
+  return [{ kind: "skill", name, description: str(entry.description) ?? "", hint: undefined }];
 }
 
 /** Built-in ones are offered by names of ours, or by none. */
@@ -163,7 +169,7 @@ function commandOffer(entry: Obj): Offer[] {
     {
       kind: "command",
       name,
-      description: text(entry.description) ?? "",
+      description: str(entry.description) ?? "",
       hint: text(str(entry.inputHint)?.replace(/^\/\S+\s*/, "")),
     },
   ];

@@ -61,6 +61,12 @@ test("R40 R41 long, doubled, switched off and reserved ones: what is listed is s
     {
       slashCommands: [
         { name: "/ship", description: "Ship it", inputHint: "/ship <where>", source: "custom" },
+        {
+          name: "long",
+          description: `Two\nlines\u0007${"y".repeat(100_000)}`,
+          inputHint: "/long <one>\n<two>",
+          source: "plugin",
+        },
         { name: "help", source: "custom" },
         { name: "Model", source: "custom" },
         { name: "plan", source: "builtin" },
@@ -73,6 +79,7 @@ test("R40 R41 long, doubled, switched off and reserved ones: what is listed is s
   const commands = listed(client, id);
   expect(commands.map(({ name }) => name)).toEqual([
     "ship",
+    "long",
     "tdd",
     "$tdd",
     "__proto__",
@@ -80,8 +87,11 @@ test("R40 R41 long, doubled, switched off and reserved ones: what is listed is s
     "$compact",
   ]);
   expect(commands[0]).toMatchObject({ description: "Ship it", input: { hint: "<where>" } });
-  expect(String(commands[2]!.description)).toStartWith("a b xxx");
-  expect(String(commands[2]!.description)).toHaveLength(1_024);
+  expect(String(commands[1]!.description)).toStartWith("Two lines yyy");
+  expect(String(commands[1]!.description)).toHaveLength(1_024);
+  expect(commands[1]).toMatchObject({ input: { hint: "<one> <two>" } });
+  expect(String(commands[3]!.description)).toStartWith("a b xxx");
+  expect(String(commands[3]!.description)).toHaveLength(1_024);
   await end();
 });
 
