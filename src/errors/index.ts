@@ -49,6 +49,7 @@ export const TABLE = {
   bridgeClosing: entry("ZACP-107", "error.bridgeClosing"),
   unsupported: entry("ZACP-108", "error.unsupported"),
   backendMute: entry("ZACP-109", "error.backendMute"),
+  backendRefused: entry("ZACP-110", "error.backendRefused"),
   sessionUnknown: entry("ZACP-201", "error.sessionUnknown", "notFound"),
   queueFull: entry("ZACP-202", "error.queueFull", "busy"),
   badPath: entry("ZACP-203", "error.badPath", "params"),
@@ -186,6 +187,8 @@ export const errors = {
   backendAnswered: (method: string, reason: Phrase) => make("backendAnswered", { method, reason }),
   bridgeClosing: () => make("bridgeClosing", {}),
   backendMute: (entry: string) => make("backendMute", { entry }),
+  /** @param message the backend's own words. */
+  backendRefused: (message: string) => make("backendRefused", { message }),
   unsupported: (what: string) => make("unsupported", { what }),
   sessionUnknown: (id: string) => make("sessionUnknown", { id: short(id) }),
   sessionBusy: () => make("sessionBusy", {}),
