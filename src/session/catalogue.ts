@@ -10,7 +10,7 @@ import type { Clock } from "../platform/clock.ts";
 import { bool, type Obj, obj, str, text } from "../platform/json.ts";
 import { errorName, type Log } from "../platform/log.ts";
 import type { Offer } from "../store/catalogue.ts";
-import { plainWords, skillWords } from "../translate/wording.ts";
+import { plainWords, skillWords, startsUnseen } from "../translate/wording.ts";
 import {
   CATALOGUE_AGE_MS,
   CATALOGUE_DEADLINE_MS,
@@ -73,7 +73,7 @@ export class Catalogue {
   /** What the backend is sent for a person's words: the usual ones as they are, at once. */
   wording(cwd: string, typed: string): string | Promise<string> {
     const match = /^\s*(\/\$?|\$)(\S*)\s*([\s\S]*)$/.exec(typed);
-    if (!match) return typed;
+    if (!match) return startsUnseen(typed) ? plainWords(typed) : typed;
     const [, sign = "", name = "", rest = ""] = match;
     return this.read(cwd).then((offers) => {
       const named = (kind: Offer["kind"], wanted: string) =>
@@ -123,14 +123,14 @@ export class Catalogue {
     ];
     const names = new Set<string>();
     return all
+      .filter(({ kind, name }) => !names.has(`${kind} ${name}`) && names.add(`${kind} ${name}`))
+      .slice(0, MAX_OFFERS)
       .map(({ kind, name, description, hint }) => ({
         kind,
         name,
         description: inOneLine(description),
         hint: text(inOneLine(hint)),
-      }))
-      .filter(({ kind, name }) => !names.has(`${kind} ${name}`) && names.add(`${kind} ${name}`))
-      .slice(0, MAX_OFFERS);
+      }));
   }
 
   /** One of the backend's lists; undefined where this build has none. */

@@ -128,6 +128,7 @@ test.each([
       "/skill nothing of that name",
       "$HOME is a variable",
       "no slash",
+      "\u200b/x, and a space that nobody sees",
     ];
     for (const words of typed)
       expect((await agent.client.prompt(session, words)).stopReason).toBe("end_turn");
@@ -151,6 +152,7 @@ test.each([
       plain("/skill nothing of that name"),
       "$HOME is a variable",
       "no slash",
+      plain("\u200b/x, and a space that nobody sees"),
     ]);
     for (const words of sent.filter((each) => each.includes("calls the skill")))
       expect(words).toContain('the skill "tdd"');
