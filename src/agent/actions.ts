@@ -9,7 +9,9 @@ import { errors } from "../errors/index.ts";
 import { phrase } from "../locale/index.ts";
 import { list, type Obj, obj, str, text } from "../platform/json.ts";
 import type { Conversation } from "../session/conversation.ts";
+import { isBusy } from "../session/residence.ts";
 import type { Sessions } from "../session/sessions.ts";
+import { turnFailure } from "../translate/failure.ts";
 
 export const GOAL_ACTIONS = ["show", "set", "replace", "pause", "resume", "clear"] as const;
 export type GoalAction = (typeof GOAL_ACTIONS)[number];
@@ -28,9 +30,16 @@ export class Actions {
    * last message.
    * @returns the new session's id.
    */
-  async fork(conversation: Conversation, target: Obj | undefined): Promise<string> {
+  fork(conversation: Conversation, target: Obj | undefined): Promise<string> {
+    return this.forked(conversation, target).catch((error) => {
+      throw lacking("session/fork", error);
+    });
+  }
+
+  private async forked(conversation: Conversation, target: Obj | undefined): Promise<string> {
+    const { sessions } = this.deps;
     const fork = async (place: Obj) => {
-      const answer = await this.call(conversation, "session/fork", { target: place });
+      const answer = obj(await sessions.call(conversation, "session/fork", { target: place }));
       const id = text(answer.forkedSessionId) ?? text(obj(obj(answer.snapshot).session).sessionId);
       if (id === undefined) throw errors.backendAnswered("session/fork", phrase("reason.noSessionId", {}));
       return id;
@@ -40,7 +49,8 @@ export class Actions {
       return await fork({ kind: "latestCheckpoint" });
     } catch (error) {
       if (!(error instanceof RpcError) || error.code !== CODE.internal) throw error;
-      const messages = list((await this.call(conversation, "session/messages", { limit: 1 })).messages);
+      const answer = await sessions.call(conversation, "session/messages", { limit: 1 });
+      const messages = list(obj(answer).messages);
       const info = obj(obj(messages.at(-1)).info);
       const messageId = text(info.messageId) ?? text(info.id);
       if (messageId === undefined) throw error;
@@ -91,5 +101,8 @@ export class Actions {
 function lacking(method: string, error: unknown): unknown {
   if (!(error instanceof RpcError)) return error;
   if (error.code === CODE.methodNotFound) return errors.unsupported(method);
-  return error.code === CODE.busy ? errors.sessionBusy() : error;
+  if (isBusy(error)) return errors.sessionBusy();
+  // What a model or its provider says has sentences of its own; nothing else of it is about a turn.
+  const { code, message, data } = error;
+  return turnFailure({ code, message, data }).kind === "other" ? errors.backendRefused(message) : error;
 }

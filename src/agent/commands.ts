@@ -107,7 +107,8 @@ export class SlashCommands {
       const name = names(offer).find((each) => !taken.has(each.toLowerCase()));
       if (name === undefined) return [];
       taken.add(name.toLowerCase());
-      const hint = offer.kind === "skill" ? sentence("slash.skill.hint", {}, this.deps.language) : offer.hint;
+      const usual = offer.kind === "skill" ? sentence("slash.skill.hint", {}, this.deps.language) : undefined;
+      const hint = offer.hint ?? usual;
       return [listed(name, offer.description, hint)];
     });
   }

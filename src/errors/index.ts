@@ -16,6 +16,7 @@ import {
   sentence,
   type Value,
 } from "../locale/index.ts";
+import { cut } from "../platform/cut.ts";
 import { NO_FILE } from "../platform/files.ts";
 import { maskSecrets } from "../platform/mask.ts";
 
@@ -48,6 +49,7 @@ export const TABLE = {
   bridgeClosing: entry("ZACP-107", "error.bridgeClosing"),
   unsupported: entry("ZACP-108", "error.unsupported"),
   backendMute: entry("ZACP-109", "error.backendMute"),
+  backendRefused: entry("ZACP-110", "error.backendRefused"),
   sessionUnknown: entry("ZACP-201", "error.sessionUnknown", "notFound"),
   queueFull: entry("ZACP-202", "error.queueFull", "busy"),
   badPath: entry("ZACP-203", "error.badPath", "params"),
@@ -166,7 +168,7 @@ type Needs<Name extends ErrorName> = ParamsOf<
 const make = <Name extends ErrorName>(which: Name, params: Needs<Name>) => new ProductError(which, params);
 
 /** A value from outside as a sentence shows it: short. */
-const short = (value: string) => (value.length <= 120 ? value : `${value.slice(0, 120)}…`);
+const short = (value: string) => cut(value, 120);
 
 /** Why a file could not be read, by the code of `readRegular`: the system's stand as they are. */
 export const fileProblem = (code: string): Value => (code === NO_FILE ? phrase("problem.noFile", {}) : code);
@@ -185,6 +187,8 @@ export const errors = {
   backendAnswered: (method: string, reason: Phrase) => make("backendAnswered", { method, reason }),
   bridgeClosing: () => make("bridgeClosing", {}),
   backendMute: (entry: string) => make("backendMute", { entry }),
+  /** @param message the backend's own words. */
+  backendRefused: (message: string) => make("backendRefused", { message }),
   unsupported: (what: string) => make("unsupported", { what }),
   sessionUnknown: (id: string) => make("sessionUnknown", { id: short(id) }),
   sessionBusy: () => make("sessionBusy", {}),

@@ -4,6 +4,7 @@
  */
 
 import { type Language, t } from "../locale/index.ts";
+import { cut } from "../platform/cut.ts";
 import { isObj, list, type Obj, obj, str, text } from "../platform/json.ts";
 
 export interface Choice {
@@ -43,7 +44,7 @@ const SKIP = "__skip__";
 const LABEL_CHARS = 200;
 
 export function shown(label: string): string {
-  return label.length > LABEL_CHARS ? `${label.slice(0, LABEL_CHARS - 1)}…` : label;
+  return cut(label, LABEL_CHARS);
 }
 
 /** The value that stands for each choice of a question: its label, where that is short and stands for it alone. */
@@ -126,6 +127,11 @@ function picks(question: PersonQuestion, value: unknown): readonly string[] | "s
   return skip ? "skip" : labels;
 }
 
+/** Several labels as one answer; with a comma in one of them they would be other labels, and stay apart. */
+export function joined(labels: readonly string[]): string | readonly string[] {
+  return labels.length > 1 && labels.some((label) => label.includes(",")) ? labels : labels.join(", ");
+}
+
 /** What the backend is answered: labels by the question's text, or by its place where two have the same text. */
 export function accepted(questions: readonly PersonQuestion[], answers: Answers): Obj {
   const byText = new Map<string, string | readonly string[]>();
@@ -133,9 +139,7 @@ export function accepted(questions: readonly PersonQuestion[], answers: Answers)
   for (const [i, question] of questions.entries()) {
     const labels = answers[i];
     if (labels === undefined) continue;
-    // Joined labels with a comma in one of them would be other labels.
-    const value =
-      labels.length > 1 && labels.some((label) => label.includes(",")) ? labels : labels.join(", ");
+    const value = joined(labels);
     const twins = questions.filter((other) => other.text === question.text).length;
     if (twins > 1 || question.text === "") byPlace[`answer_${i}`] = value;
     else byText.set(question.text, value);

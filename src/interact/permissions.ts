@@ -50,16 +50,19 @@ export function permission(deps: QuestionDeps, conversation: Conversation, param
   };
 }
 
+/** The card of the call that asks. A sub-agent names the call by its own id; the card that mirrors it has a longer one. */
+export function cardIdOf(params: Obj): string | undefined {
+  const toolCallId = text(params.toolCallId);
+  const { kind, agentId } = obj(params.origin);
+  const mirrored = kind === "subagent" && text(agentId) !== undefined;
+  if (toolCallId === undefined || !mirrored || toolCallId.startsWith("tool_subagent_"))
+    return toolCallId ?? text(params.requestId);
+  return `tool_subagent_${agentId}_${toolCallId}`;
+}
+
 /** The card that the question is about, made known to every client before it is asked. */
 function cardOf(deps: QuestionDeps, conversation: Conversation, params: Obj): ToolCard {
-  const toolCallId = text(params.toolCallId) ?? text(params.requestId) ?? "permission";
-  const origin = obj(params.origin);
-  const agentId = text(origin.agentId);
-  // A sub-agent's request names the call by its own id; the card that mirrors it has a longer one.
-  const id =
-    origin.kind === "subagent" && agentId !== undefined && !toolCallId.startsWith("tool_subagent_")
-      ? `tool_subagent_${agentId}_${toolCallId}`
-      : toolCallId;
+  const id = cardIdOf(params) ?? "permission";
   const name = text(params.toolName) ?? "Tool";
   const { card, updates } = ensureCard(conversation.translate, id, name, obj(params.input));
   for (const update of updates) deps.publish(conversation, update);

@@ -146,15 +146,15 @@ export class Races {
   }
 
   /**
-   * A repeat has the same `requestId` and asks the same of the same call: what differs in any of these was never
-   * answered. Without an id a frame is a question of its own.
+   * A repeat has the same `requestId` and asks the same, in the same way, of the same call: what differs in any of these
+   * was never answered. Without an id a frame is a question of its own.
    */
-  private keyOf({ id, params }: ServerRequest): string {
+  private keyOf({ id, method, params }: ServerRequest): string {
     const requestId = text(params.requestId);
     const own = requestId === undefined ? `frame ${id}` : `request ${requestId}`;
     const { toolCallId, toolName, input, questions } = params;
     const asked = new Bun.CryptoHasher("sha256")
-      .update(JSON.stringify([toolCallId, toolName, input, questions]))
+      .update(JSON.stringify([method, toolCallId, toolName, input, questions]))
       .digest("hex");
     return `${this.deps.generation()} ${text(params.sessionId) ?? ""} ${own} ${asked}`;
   }

@@ -10,6 +10,7 @@ import { isObj, list, type Obj, obj, str, text } from "../platform/json.ts";
 import type { Conversation } from "../session/conversation.ts";
 import { ensureCard } from "../translate/events.ts";
 import type { ToolCard } from "../translate/updates.ts";
+import { type Field, fieldsOf, wordsOf } from "./fields.ts";
 import {
   type Answers,
   accepted,
@@ -19,7 +20,7 @@ import {
   readForm,
   shown,
 } from "./form.ts";
-import { askerOf } from "./permissions.ts";
+import { askerOf, cardIdOf } from "./permissions.ts";
 import type { Asking, QuestionDeps, Undecided, Verdict } from "./race.ts";
 
 /** How a request is asked; undefined where it is none that a person could be asked. */
@@ -52,7 +53,7 @@ abstract class UserInput implements Asking {
     protected readonly params: Obj,
     name: string,
   ) {
-    const id = text(params.toolCallId) ?? text(params.requestId) ?? "question";
+    const id = cardIdOf(params) ?? "question";
     const made = ensureCard(conversation.translate, id, text(params.toolName) ?? name, obj(params.input));
     this.card = made.card;
     for (const update of made.updates) deps.publish(conversation, update);
@@ -318,34 +319,26 @@ class Elicitation extends UserInput {
     const server = text(input.serverName);
     const words = text(input.message) ?? text(this.params.prompt) ?? "";
     const message = server === undefined ? words : `${server}: ${words}`;
-    const fields = Object.entries(obj(this.schema.properties)).filter(([, field]) => isObj(field));
+    const fields = fieldsOf(this.schema);
     const schema = {
       type: "object",
-      properties: Object.fromEntries(fields.map(([key, field]) => [key, titled(obj(field))])),
-      required: list(this.schema.required).filter((name) => fields.some(([key]) => key === name)),
+      properties: Object.fromEntries(fields.map(({ key, shown }) => [key, shown])),
+      required: fields.filter(({ required }) => required).map(({ key }) => key),
     };
-    return this.form(client, signal, message, schema, (content) =>
-      this.read(
-        fields.map(([key]) => key),
-        content,
-      ),
-    );
+    return this.form(client, signal, message, schema, (content) => this.read(fields, content));
   }
 
-  private read(keys: readonly string[], content: unknown): Obj | undefined {
+  private read(fields: readonly Field[], content: unknown): Obj | undefined {
     if (content !== undefined && content !== null && !isObj(content)) return undefined;
     // A field may be called as something that every object has.
     const given = new Map(Object.entries(obj(content)));
-    if (list(this.schema.required).some((key) => typeof key === "string" && given.get(key) === undefined))
-      return undefined;
     const questions = list(this.params.questions).map((question) => text(obj(question).question));
-    const byPlace: Record<string, string> = {};
-    const byText = new Map<string, string>();
-    for (const [i, key] of keys.entries()) {
-      const value = given.get(key);
-      if (value === undefined || value === null) continue;
-      const words = wordsOf(value);
-      if (words === undefined) return undefined;
+    const byPlace: Record<string, string | readonly string[]> = {};
+    const byText = new Map<string, string | readonly string[]>();
+    for (const [i, field] of fields.entries()) {
+      const words = wordsOf(field, given.get(field.key));
+      if (words === "wrong" || (words === undefined && field.required)) return undefined;
+      if (words === undefined) continue;
       byPlace[`answer_${i}`] = words;
       const question = questions[i];
       if (question !== undefined && questions.indexOf(question) === questions.lastIndexOf(question))
@@ -353,25 +346,4 @@ class Elicitation extends UserInput {
     }
     return { action: "accept", content: { answers: Object.fromEntries(byText), ...byPlace } };
   }
-}
-
-/** An MCP field in ACP's spelling: names of choices stand beside their values. */
-function titled({ enumNames, ...field }: Obj): Obj {
-  const values = list(field.enum);
-  const names = list(enumNames);
-  if (names.length === 0 || names.length !== values.length) return field;
-  const { enum: _, ...rest } = field;
-  return {
-    ...rest,
-    oneOf: values.map((value, i) => ({ const: value, title: str(names[i]) ?? String(value) })),
-  };
-}
-
-function wordsOf(value: unknown): string | undefined {
-  if (Array.isArray(value))
-    return value.every((each) => typeof each === "string") ? value.join(", ") : undefined;
-  if (typeof value === "string") return value;
-  return typeof value === "boolean" || (typeof value === "number" && Number.isFinite(value))
-    ? String(value)
-    : undefined;
 }

@@ -13,6 +13,8 @@ export const EN = {
   "error.backendSilent.hint": "Try again; if it stays silent, restart the editor's agent.",
   "error.backendAnswered": "ZCode answered {method} with something unusable: {reason}.",
   "error.backendAnswered.hint": "Update ZCode and zcode-acp; `zcode-acp doctor` names both versions.",
+  "error.backendRefused": "ZCode did not do that: {message}",
+  "error.backendRefused.hint": "If it should have worked, update ZCode and try again.",
   "error.bridgeClosing": "The bridge is shutting down.",
   "error.bridgeClosing.hint": "Open the conversation again.",
   "error.sessionUnknown": "There is no conversation {id}.",

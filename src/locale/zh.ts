@@ -18,6 +18,8 @@ export const zh = (): Readonly<Record<keyof typeof EN, string>> => ({
   "error.backendSilent.hint": "请重试；如果一直没有回应，请在编辑器中重启该代理。",
   "error.backendAnswered": "ZCode 对 {method} 的回应无法使用：{reason}。",
   "error.backendAnswered.hint": "请更新 ZCode 和 zcode-acp；`zcode-acp doctor` 会列出两者的版本。",
+  "error.backendRefused": "ZCode 没有执行此操作：{message}",
+  "error.backendRefused.hint": "如果本应可行，请更新 ZCode 后重试。",
   "error.bridgeClosing": "桥接程序正在关闭。",
   "error.bridgeClosing.hint": "请重新打开会话。",
   "error.sessionUnknown": "没有会话 {id}。",

@@ -10,7 +10,7 @@ import type { Clock } from "../platform/clock.ts";
 import { bool, type Obj, obj, str, text } from "../platform/json.ts";
 import { errorName, type Log } from "../platform/log.ts";
 import type { Offer } from "../store/catalogue.ts";
-import { plainWords, skillWords } from "../translate/wording.ts";
+import { plainWords, skillWords, startsUnseen } from "../translate/wording.ts";
 import {
   CATALOGUE_AGE_MS,
   CATALOGUE_DEADLINE_MS,
@@ -73,7 +73,7 @@ export class Catalogue {
   /** What the backend is sent for a person's words: the usual ones as they are, at once. */
   wording(cwd: string, typed: string): string | Promise<string> {
     const match = /^\s*(\/\$?|\$)(\S*)\s*([\s\S]*)$/.exec(typed);
-    if (!match) return typed;
+    if (!match) return startsUnseen(typed) ? plainWords(typed) : typed;
     const [, sign = "", name = "", rest = ""] = match;
     return this.read(cwd).then((offers) => {
       const named = (kind: Offer["kind"], wanted: string) =>
@@ -124,7 +124,13 @@ export class Catalogue {
     const names = new Set<string>();
     return all
       .filter(({ kind, name }) => !names.has(`${kind} ${name}`) && names.add(`${kind} ${name}`))
-      .slice(0, MAX_OFFERS);
+      .slice(0, MAX_OFFERS)
+      .map(({ kind, name, description, hint }) => ({
+        kind,
+        name,
+        description: inOneLine(description),
+        hint: text(inOneLine(hint)),
+      }));
   }
 
   /** One of the backend's lists; undefined where this build has none. */
@@ -151,7 +157,7 @@ export class Catalogue {
 function skillOffer(entry: Obj): Offer[] {
   const name = text(entry.name);
   if (name === undefined || !NAME.test(name) || bool(entry.enabled) === false) return [];
-  return [{ kind: "skill", name, description: inOneLine(entry.description), hint: undefined }];
+  return [{ kind: "skill", name, description: str(entry.description) ?? "", hint: undefined }];
 }
 
 /** Built-in ones are offered by names of ours, or by none. */
@@ -163,7 +169,7 @@ function commandOffer(entry: Obj): Offer[] {
     {
       kind: "command",
       name,
-      description: text(entry.description) ?? "",
+      description: str(entry.description) ?? "",
       hint: text(str(entry.inputHint)?.replace(/^\/\S+\s*/, "")),
     },
   ];

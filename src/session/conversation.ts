@@ -81,6 +81,8 @@ export class Conversation {
   /** What a person chose since the backend stores nothing of it: written down, where a restart would lose it. */
   chosen: Wish = {};
   choiceNoted = false;
+  /** The last change of a setting that is not made yet; the next one comes after it. */
+  changing: Promise<void> | undefined;
   /** What the session under way was asked to be made with. */
   asked: Asked | undefined;
   title = "";

@@ -5,6 +5,7 @@
 
 import { isAbsolute, join, relative } from "node:path";
 import { type Language, t } from "../locale/index.ts";
+import { cut } from "../platform/cut.ts";
 import { list, num, type Obj, obj, str, text } from "../platform/json.ts";
 import type { Diff, Location, ToolKind } from "./updates.ts";
 
@@ -265,6 +266,5 @@ function patchDiffs(patch: string, cwd: string): Diff[] {
 
 /** A title: one line of bounded length. */
 export function oneLine(value: string): string {
-  const line = value.replace(/\s+/g, " ").trim();
-  return line.length > TITLE_CHARS ? `${line.slice(0, TITLE_CHARS - 1)}…` : line;
+  return cut(value.replace(/\s+/g, " ").trim(), TITLE_CHARS);
 }

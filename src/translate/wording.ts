@@ -8,9 +8,14 @@
 const UNSEEN = "\u200b";
 const BEHIND = `\n\n${UNSEEN}The message above calls the skill "`;
 
-/** Words that begin like a command and are none. */
+/** Words that begin like a command, or like what we put before one, and are none. */
 export function plainWords(typed: string): string {
   return UNSEEN + typed;
+}
+
+/** True where what was typed would be taken for what we put before it: it leaves as plain words, to come back whole. */
+export function startsUnseen(typed: string): boolean {
+  return typed.startsWith(UNSEEN);
 }
 
 /** Words that call a skill: the agent loads it before it answers them. */

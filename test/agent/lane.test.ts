@@ -265,7 +265,7 @@ function connection(random: Random) {
   const pending: (() => void)[] = [];
   let keys = 0;
   const sessions = {
-    registry: { find: (id: string) => conversations.get(id) },
+    registry: { find: (id: string) => conversations.get(id), owns: () => true },
     require(id: string) {
       const found = conversations.get(id);
       if (!found) throw new Error("unknown");

@@ -41,6 +41,7 @@ describe("errors", () => {
       errors.backendDied("last words"),
       errors.backendDied(""),
       errors.backendSilent("session/create"),
+      errors.backendRefused("x"),
       errors.backendAnswered("session/create", phrase("reason.noSessionId", {})),
       errors.bridgeClosing(),
       errors.unsupported("session/goal"),

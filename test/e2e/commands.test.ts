@@ -112,6 +112,26 @@ test("A12 D4 what this ZCode lacks is refused with a sentence", async () => {
   await agent.close();
 });
 
+test("A8 A12 P20 D4 what ZCode refuses beside a prompt is told as that, and not as a turn that failed", async () => {
+  const agent = launch({ sim: "--refuse session/goal:-32603,session/compact:-32603,mcp/list:-32603" });
+  const session = await agent.start();
+  await agent.client.prompt(session, "text first");
+  const target = { kind: "message", messageId: "nope" };
+  for (const [method, params] of [
+    ["session/fork", { target }],
+    ["session/goal", { action: "show" }],
+    ["session/compact", {}],
+  ] as const)
+    await expect(agent.client.request(method, { sessionId: session, ...params })).rejects.toMatchObject({
+      code: -32603,
+      message: expect.stringMatching(/^ZCode did not do that: ./),
+      data: { code: "ZACP-110" },
+    });
+  for (const command of ["/goal", "/compact", "/mcp"])
+    expect(await say(agent, session, command)).toStartWith("ZCode did not do that: ");
+  await agent.close();
+});
+
 test("P24 P2 A7 a level that is chosen before the first prompt rides in the create, and one that the model lacks is no option", async () => {
   const agent = launch();
   const session = await agent.start();

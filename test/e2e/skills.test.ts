@@ -88,6 +88,21 @@ test.each([
   expect(await agent.close()).toBe(0);
 });
 
+test("R40 A8 a skill of the disk is listed with the hint of its head, and a description of several lines as one", async () => {
+  const cwd = workspace();
+  write(
+    join(cwd, ".zcode/skills/plot/SKILL.md"),
+    '---\ndescription: |\n  Draws\n  a map\nargument-hint: "<place>"\n---\n',
+  );
+  const agent = await begin(undefined, { sim: OLD, cwd });
+  const session = await agent.client.newSession(agent.workspace);
+  const plot = (await listed(agent, session, "plot")).find(({ name }) => name === "plot");
+  expect(plot).toEqual({ name: "plot", description: "Draws a map", input: { hint: "<place>" } });
+  expect((await agent.client.prompt(session, "/skill")).stopReason).toBe("end_turn");
+  expect(agent.client.text()).toContain("- `plot`: Draws a map\n");
+  expect(await agent.close()).toBe(0);
+});
+
 test.each([
   ["the backend's own lists", ""],
   ["the disk's", OLD],
@@ -113,6 +128,7 @@ test.each([
       "/skill nothing of that name",
       "$HOME is a variable",
       "no slash",
+      "\u200b/x, and a space that nobody sees",
     ];
     for (const words of typed)
       expect((await agent.client.prompt(session, words)).stopReason).toBe("end_turn");
@@ -136,6 +152,7 @@ test.each([
       plain("/skill nothing of that name"),
       "$HOME is a variable",
       "no slash",
+      plain("\u200b/x, and a space that nobody sees"),
     ]);
     for (const words of sent.filter((each) => each.includes("calls the skill")))
       expect(words).toContain('the skill "tdd"');

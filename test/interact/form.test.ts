@@ -8,6 +8,7 @@ import {
   questionSchema,
   questionsOf,
   readForm,
+  shown,
   valuesOf,
 } from "../../src/interact/form.ts";
 import type { Obj } from "../../src/platform/json.ts";
@@ -102,6 +103,16 @@ describe("one question", () => {
     for (const { title } of (schema.properties as Record<string, { oneOf: { title: string }[] }>).q_0!.oneOf)
       expect(title.length).toBeLessThanOrEqual(200);
   });
+});
+
+test("P12 P17 a long label is shown up to its place, and no character of it is halved", () => {
+  for (const pad of ["", "x"]) {
+    const [question] = questionsOf({ questions: [{ question: "Q", options: [pad + "😀".repeat(2_500)] }] });
+    const label = shown(question!.choices[0]!.label);
+    expect(label.isWellFormed()).toBe(true);
+    expect(label).toEndWith("😀…");
+    expect(label.length).toBeLessThanOrEqual(200);
+  }
 });
 
 test("P12 questions stand where a build puts them, with labels or values or words alone", () => {

@@ -355,6 +355,43 @@ test("B18 an MCP server's fields may be called as something that every object ha
   await test.bridge.close();
 });
 
+test("B18 A4 an answer that an MCP server did not offer takes the client out; what is required and no field is not waited for", async () => {
+  const requestedSchema = {
+    type: "object",
+    properties: { depot: { type: "string", enum: ["north", "south"] } },
+    required: ["depot", "ghost"],
+  };
+  const params = { schema: { interaction: "mcp_elicitation", requestedSchema }, questions: [] };
+  const { test, server, clients } = await start({ capabilities: FORMS });
+  const replies: Json[] = ["east", null, "north"].map((depot) => ({ action: "accept", content: { depot } }));
+  answers(clients[0]!, () => replies.shift(), fail);
+  for (const id of ["mcp-elicit-1", "mcp-elicit-2"])
+    expect(await answerOf(server, ask(server, params, id))).toMatchObject({ action: "decline" });
+  expect(await answerOf(server, ask(server, params, "mcp-elicit-3"))).toEqual({
+    action: "accept",
+    content: { answers: {}, answer_0: "north" },
+  });
+  await test.bridge.close();
+});
+
+test("P11 A4 B1 a permission and a plan of one call under one id are two questions, each with its own answer", async () => {
+  const { test, server, clients } = await start({});
+  const seen = answers(clients[0]!, undefined, ({ options }) =>
+    select(String((options as Json[])[0]!.optionId)),
+  );
+  const call = { toolCallId: "c7", toolName: "ExitPlanMode", input: { plan: "# Plan" } };
+  server.push({
+    id: "first",
+    method: "interaction/requestPermission",
+    params: { requestId: "r7", sessionId: "s1", turnId: "t", ...call, options: [] },
+  });
+  expect(await answerOf(server, "first")).toEqual({ decision: "allow" });
+  const plan = ask(server, { ...call, schema: { interaction: "plan_approval" } }, "r7");
+  expect(await answerOf(server, plan)).toEqual({ action: "accept", content: { answer_0: "approve" } });
+  expect(seen.permissions).toHaveLength(2);
+  await test.bridge.close();
+});
+
 test("P16 A5 R47 an open question is put to a client that has loaded the conversation, once it has drawn it; a cancel ends it everywhere", async () => {
   const { test, server, clients, client, id: session } = await start({ capabilities: FORMS });
   const first = answers(client, () => undefined);
@@ -388,6 +425,8 @@ test("A3 M6 a sub-agent's question says who asks, under the conversation's own i
   const origin = { kind: "subagent", agentId: "agent_1", agentType: "Explore", description: "Look around" };
   await answerOf(server, ask(server, { toolName: "AskUserQuestion", questions: [QUESTIONS[0]!], origin }));
   expect(seen.permissions[0]!.sessionId).toBe(session);
+  // It is the mirrored call that asks, and no second card is made for it.
+  expect(seen.permissions[0]).toMatchObject({ toolCall: { toolCallId: "tool_subagent_agent_1_c1" } });
   expect(JSON.stringify(seen.permissions[0])).toContain("The sub-agent asks: Look around");
   await test.bridge.close();
 });

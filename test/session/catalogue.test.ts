@@ -4,6 +4,7 @@ import { expect, test } from "bun:test";
 import type { PlayedServer } from "../support/bridge.ts";
 import type { Json, PlainClient } from "../support/plainClient.ts";
 import { settle, startPlayed } from "../support/played.ts";
+import { until } from "../support/processes.ts";
 import { eachSeedAsync, someValue, WRONG_VALUES } from "../support/random.ts";
 
 /** Answers both lists; an error where one is given. */
@@ -61,6 +62,12 @@ test("R40 R41 long, doubled, switched off and reserved ones: what is listed is s
     {
       slashCommands: [
         { name: "/ship", description: "Ship it", inputHint: "/ship <where>", source: "custom" },
+        {
+          name: "long",
+          description: `Two\nlines\u0007${"y".repeat(100_000)}`,
+          inputHint: "/long <one>\n<two>",
+          source: "plugin",
+        },
         { name: "help", source: "custom" },
         { name: "Model", source: "custom" },
         { name: "plan", source: "builtin" },
@@ -73,6 +80,7 @@ test("R40 R41 long, doubled, switched off and reserved ones: what is listed is s
   const commands = listed(client, id);
   expect(commands.map(({ name }) => name)).toEqual([
     "ship",
+    "long",
     "tdd",
     "$tdd",
     "__proto__",
@@ -80,8 +88,11 @@ test("R40 R41 long, doubled, switched off and reserved ones: what is listed is s
     "$compact",
   ]);
   expect(commands[0]).toMatchObject({ description: "Ship it", input: { hint: "<where>" } });
-  expect(String(commands[2]!.description)).toStartWith("a b xxx");
-  expect(String(commands[2]!.description)).toHaveLength(1_024);
+  expect(String(commands[1]!.description)).toStartWith("Two lines yyy");
+  expect(String(commands[1]!.description)).toHaveLength(1_024);
+  expect(commands[1]).toMatchObject({ input: { hint: "<one> <two>" } });
+  expect(String(commands[3]!.description)).toStartWith("a b xxx");
+  expect(String(commands[3]!.description)).toHaveLength(1_024);
   await end();
 });
 
@@ -96,6 +107,7 @@ test("R40 A8 no list, half a list, nonsense and tens of thousands break nothing;
   ] as const) {
     const { client, server, id, end } = await begin();
     await serve(server, skills, commands);
+    await until(`${count} are listed`, 5_000, () => listed(client, id).length === count);
     await Bun.sleep(30);
     expect(listed(client, id)).toHaveLength(count);
     const updates = client
