@@ -4,6 +4,7 @@ import { expect, test } from "bun:test";
 import type { PlayedServer } from "../support/bridge.ts";
 import type { Json, PlainClient } from "../support/plainClient.ts";
 import { settle, startPlayed } from "../support/played.ts";
+import { until } from "../support/processes.ts";
 import { eachSeedAsync, someValue, WRONG_VALUES } from "../support/random.ts";
 
 /** Answers both lists; an error where one is given. */
@@ -96,6 +97,7 @@ test("R40 A8 no list, half a list, nonsense and tens of thousands break nothing;
   ] as const) {
     const { client, server, id, end } = await begin();
     await serve(server, skills, commands);
+    if (count > 0) await until("the list is there", 5_000, () => listed(client, id).length > 0);
     await Bun.sleep(30);
     expect(listed(client, id)).toHaveLength(count);
     const updates = client
