@@ -43,6 +43,9 @@ test("P19 without an editor a question is declined when its time is over, with t
   const answer = async (frame: string) => (await server.take((each) => each.id === frame)).result as Json;
   const began = performance.now();
   ask("f1", "r1");
+  // Asked again meanwhile: its time is what it was.
+  ask("f1 again", "r1");
+  expect(await answer("f1 again")).toMatchObject({ decision: "deny" });
   expect(await answer("f1")).toEqual({ decision: "deny", reason: "Nobody answered the question in time." });
   expect(performance.now() - began).toBeGreaterThan(280);
   await settle();

@@ -96,6 +96,9 @@ describe("what the files offer", () => {
     const providers = [entry("builtin:zai-start-plan", ["GLM"]), entry("builtin:else", ["x"])];
     expect(offered({ providers }, { modern: true }).models).toEqual(NEW.slice(1));
     expect(offered({ providers }, { modern: false }).models).toHaveLength(2);
+    // One without a key is nobody's.
+    const off = [entry("builtin:zai-coding-plan", ["GLM"], false)];
+    expect(offered({ providers: off }, { modern: true }).models).toEqual(NEW.slice(1));
   });
 
   test("B17 before a build has told its age, the newer app's file tells it", () => {
