@@ -1,9 +1,12 @@
 /** Settings, forks and servers, over an app-server that the test plays. */
 
 import { expect, test } from "bun:test";
-import type { PlayedServer } from "../support/bridge.ts";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type PlayedServer, testBridge } from "../support/bridge.ts";
 import type { Json } from "../support/plainClient.ts";
 import { serveSubscribe, sessionEvent, settle, startPlayed, startRunning } from "../support/played.ts";
+import { tempDir } from "../support/temp.ts";
 
 const level = (value: string): Json => ({ value, label: value });
 const SETTINGS = {
@@ -104,5 +107,80 @@ test("B18 servers that are named when a conversation is opened again go along wi
   server.push({ id: send.id, error: { code: -32004, message: "not resident" } });
   const resume = await server.take((frame) => frame.method === "session/resume");
   expect((resume.params as Json).mcpServers).toEqual(mcpServers);
+  await test.bridge.close();
+});
+
+test("P22 an objective goes along with the actions that set one, and with no other", async () => {
+  const { test, client, server } = await opened();
+  for (const [action, objective] of [
+    ["set", "Ship it"],
+    ["replace", "Ship it"],
+    ["show", undefined],
+    ["pause", undefined],
+    ["resume", undefined],
+    ["clear", undefined],
+  ]) {
+    const asked = client.request("session/goal", { sessionId: "s1", action, objective: " Ship it " });
+    const frame = await server.take((each) => each.method === "session/goal");
+    server.push({ id: frame.id, result: { response: "done" } });
+    expect(await asked).toEqual({ response: "done" });
+    expect(frame.params).toEqual({ sessionId: "s1", action, ...(objective ? { objective } : {}) });
+  }
+  await test.bridge.close();
+});
+
+test("P2 what rides in the create is not set once more", async () => {
+  const { test, client, server } = await startPlayed();
+  const id = await client.newSession("/one");
+  await client.request("session/set_mode", { sessionId: id, modeId: "plan" });
+  void client.prompt(id, "go").catch(() => {});
+  const create = await server.take((frame) => frame.method === "session/create");
+  expect((create.params as Json).mode).toBe("plan");
+  server.push({ id: create.id, result: { session: { sessionId: "s1" }, runtime: { eventSeq: 0 } } });
+  await serveSubscribe(server);
+  await server
+    .take((frame) => [...SETTERS, "session/send"].includes(frame.method as string))
+    .then((frame) => {
+      expect(frame.method).toBe("session/send");
+    });
+  await test.bridge.close();
+});
+
+const SIGNED_IN = {
+  "provider_config.json": {
+    config: {
+      providerConfigRules: {
+        providerRules: [
+          {
+            providerId: "mine",
+            config: { access: { apiKey: "k" }, api: { baseUrl: "https://x" }, personalModelIds: ["m"] },
+          },
+        ],
+      },
+    },
+  },
+  "coding-plan-cache.json": {
+    entryStatus: { items: { "builtin:zai-coding-plan": { status: "available" } } },
+  },
+};
+
+test.each([
+  ["a provider of the newer file", "provider_config.json"],
+  ["a plan that the app knows of", "coding-plan-cache.json"],
+  ["nothing", ""],
+])("A11 with %s a sign-in is answered as it is", async (_what, name) => {
+  const home = tempDir("home");
+  mkdirSync(join(home, ".zcode", "v2"), { recursive: true });
+  if (name !== "")
+    writeFileSync(
+      join(home, ".zcode", "v2", name),
+      JSON.stringify(SIGNED_IN[name as keyof typeof SIGNED_IN]),
+    );
+  const test = testBridge({ env: { HOME: home, ZCODE_ACP_BACKEND: "auto" } });
+  const client = test.client();
+  await client.initialize();
+  const asked = client.request("authenticate", { methodId: "zcode-credentials" });
+  if (name === "") await expect(asked).rejects.toThrow(".zcode");
+  else expect(await asked).toEqual({});
   await test.bridge.close();
 });
