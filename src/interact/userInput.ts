@@ -319,25 +319,21 @@ class Elicitation extends UserInput {
     const words = text(input.message) ?? text(this.params.prompt) ?? "";
     const message = server === undefined ? words : `${server}: ${words}`;
     const fields = Object.entries(obj(this.schema.properties)).filter(([, field]) => isObj(field));
+    const keys = fields.map(([key]) => key);
+    const required = list(this.schema.required);
     const schema = {
       type: "object",
       properties: Object.fromEntries(fields.map(([key, field]) => [key, titled(obj(field))])),
-      required: list(this.schema.required).filter((name) => fields.some(([key]) => key === name)),
+      required: keys.filter((key) => required.includes(key)),
     };
-    return this.form(client, signal, message, schema, (content) =>
-      this.read(
-        fields.map(([key]) => key),
-        content,
-      ),
-    );
+    return this.form(client, signal, message, schema, (content) => this.read(keys, schema.required, content));
   }
 
-  private read(keys: readonly string[], content: unknown): Obj | undefined {
+  private read(keys: readonly string[], required: readonly string[], content: unknown): Obj | undefined {
     if (content !== undefined && content !== null && !isObj(content)) return undefined;
     // A field may be called as something that every object has.
     const given = new Map(Object.entries(obj(content)));
-    if (list(this.schema.required).some((key) => typeof key === "string" && given.get(key) === undefined))
-      return undefined;
+    if (required.some((key) => given.get(key) === undefined)) return undefined;
     const questions = list(this.params.questions).map((question) => text(obj(question).question));
     const byPlace: Record<string, string> = {};
     const byText = new Map<string, string>();
