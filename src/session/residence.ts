@@ -29,6 +29,8 @@ export const UNSERVED_TOOLS = [
   "OffPeakCreate",
   "OffPeakList",
 ];
+const WISHES = ["mode", "model", "thought"] as const;
+
 const CREATE_OPTIONAL = ["toolDenylist", "mcpServers", "thoughtLevel", "model", "mode"];
 
 export interface ResidenceHooks extends ModelHooks {
@@ -64,6 +66,8 @@ export class Residence {
    */
   private gate: Promise<unknown> = Promise.resolve();
   private readonly models: Models;
+  /** What was wished for last of each setting. */
+  private readonly lastWishes = new WeakMap<Conversation, Wish>();
 
   constructor(
     private readonly deps: ResidenceDeps,
@@ -320,8 +324,10 @@ export class Residence {
    * as chosen meanwhile.
    */
   async applyWanted(conversation: Conversation): Promise<void> {
-    const { mode, model, thought } = conversation.wanted;
+    const { wanted } = conversation;
+    const { mode, model, thought } = wanted;
     conversation.wanted = {};
+    this.lastWishes.set(conversation, { ...this.lastWishes.get(conversation), ...wanted });
     if (mode !== undefined) {
       await this.unlessBusy(conversation, { mode }, async () => {
         const params = { sessionId: conversation.backendId, mode };
@@ -358,7 +364,9 @@ export class Residence {
       await change();
     } catch (error) {
       if (!isBusy(error)) throw error;
-      // A later wish has the last word.
+      // A later wish has the last word, also one that is on its way or was taken meanwhile.
+      const last = this.lastWishes.get(conversation);
+      if (WISHES.some((name) => wish[name] !== undefined && wish[name] !== last?.[name])) return;
       conversation.wanted = { ...wish, ...conversation.wanted };
       this.hooks.settings(conversation, wishedSettings(wish));
     }

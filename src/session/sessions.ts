@@ -179,7 +179,7 @@ export class Sessions {
    * backend. Nothing is resumed yet.
    */
   open(id: string, cwd: string, mcpServers: readonly Obj[]): Conversation {
-    const live = this.registry.find(id);
+    const live = this.live(id);
     if (live) {
       // Opening it again is a person's wish to try once more.
       live.deaths = 0;
@@ -189,11 +189,6 @@ export class Sessions {
       return live;
     }
     const alias = this.deps.aliases.get(id);
-    const shared = alias?.backendId === undefined ? undefined : this.registry.ofBackend(alias.backendId);
-    if (shared) {
-      this.registry.alias(shared, id);
-      return shared;
-    }
     const conversation = this.register(id, alias?.cwd ?? cwd, mcpServers);
     conversation.createdAt = alias?.createdAt ?? this.deps.clock.now();
     if (alias === undefined) {
@@ -206,6 +201,13 @@ export class Sessions {
     }
     this.used(conversation);
     return conversation;
+  }
+
+  /** The live conversation that an id names; a placeholder also where its session is open here by another id. */
+  private live(id: string): Conversation | undefined {
+    const found = this.registry.find(id);
+    const backendId = found ? undefined : this.deps.aliases.get(id)?.backendId;
+    return backendId === undefined ? found : this.registry.ofBackend(backendId);
   }
 
   /** The live conversation of an id; throws the error that a client is answered with. */
@@ -292,13 +294,13 @@ export class Sessions {
 
   /** Closes a conversation and leaves it out of every later list, until it is used again; what is stored stays. */
   async delete(id: string): Promise<Conversation | undefined> {
-    const conversation = this.registry.find(id);
+    const conversation = this.live(id);
     const alias = conversation ? undefined : this.deps.aliases.get(id);
     if (conversation) this.close(conversation);
     // A placeholder that was never used is in no list.
     const backendId = conversation ? conversation.backendId : alias ? alias.backendId : id;
     const { remembered } = this.deps;
-    remembered.choose(conversation?.id ?? id, undefined);
+    for (const each of new Set([id, conversation?.id ?? id])) remembered.choose(each, undefined);
     if (backendId !== undefined && !(await remembered.hide(backendId)))
       throw errors.notDeleted(remembered.path);
     return conversation;

@@ -253,9 +253,9 @@ test("B1 A4 M6 an answer belongs to one question of one session and one process:
     params: {
       sessionId,
       ...(requestId ? { requestId } : {}),
-      toolCallId: `call_${id}`,
+      toolCallId: "call",
       toolName: "Bash",
-      input: { command: `run ${id}` },
+      input: { command: "run" },
       options: [],
     },
   });

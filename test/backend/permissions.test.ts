@@ -121,6 +121,43 @@ test("A4 every kind maps, and what goes back", async () => {
   await test.bridge.close();
 });
 
+test("A4 options of one id are offered under ids of their own, and each goes back as what it is", async () => {
+  const { test, client, server } = await startRunning();
+  const options = [
+    { optionId: "x", kind: "allow_once", name: "one", response: { decision: "allow", place: 0 } },
+    { optionId: "x", kind: "deny_once", name: "two", response: { decision: "deny", place: 1 } },
+    { optionId: "x_", kind: "allow_always", name: "three", response: { decision: "allow", place: 2 } },
+    { kind: "deny_once", name: "four", response: { decision: "deny", place: 3 } },
+  ];
+  let pick = 0;
+  client.handlers.set("session/request_permission", (params) => {
+    const offered = params.options as Json[];
+    expect(new Set(offered.map(({ optionId }) => optionId)).size).toBe(options.length);
+    return { outcome: { outcome: "selected", optionId: offered[pick]!.optionId } };
+  });
+  for (const { response } of options) {
+    server.push(permission(`server-${pick}`, { options }));
+    expect(await decided(server, `server-${pick}`)).toEqual(response);
+    pick++;
+  }
+  await test.bridge.close();
+});
+
+test("M6 A3 each client is asked under the id by which it knows the conversation", async () => {
+  const { test, client, server, id } = await startRunning();
+  const other = test.client();
+  await other.initialize();
+  await other.request("session/resume", { sessionId: "s1", cwd: "/one", mcpServers: [] });
+  server.push(permission("server-1"));
+  const asked = async (who: typeof client) => {
+    const frame = await who.frame((each) => each.method === "session/request_permission");
+    return (frame.params as Json).sessionId;
+  };
+  expect(await asked(client)).toBe(id);
+  expect(await asked(other)).toBe("s1");
+  await test.bridge.close();
+});
+
 test("B1 A5 a permission that comes after the cancel is declined and put to nobody", async () => {
   const { test, client, server, id, answer } = await startRunning();
   client.notify("session/cancel", { sessionId: id });

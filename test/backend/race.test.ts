@@ -134,6 +134,73 @@ test("M7 P24 a setting that the backend cannot take now counts as chosen, waits 
   await test.bridge.close();
 });
 
+test.each([
+  ["both", [-32010, -32010]],
+  ["the first", [-32010, undefined]],
+] as const)(
+  "M7 P24 of two settings that cross, of which the backend cannot take %s now, the later one stays",
+  async (_, codes) => {
+    const { test, client, server, id } = await startIdle();
+    const sets = ["plan", "edit"].map((modeId) =>
+      client.request("session/set_mode", { sessionId: id, modeId }),
+    );
+    const isMode = (frame: Json) => frame.method === "session/setMode";
+    const wanted: unknown[] = [];
+    // One is made after the other, whoever asks.
+    for (const code of codes) {
+      const { id: frame, params } = await server.take(isMode);
+      wanted.push((params as Json).mode);
+      const error = { code, message: "A prompt is already running" };
+      server.push({ id: frame, ...(code === undefined ? { result: {} } : { error }) });
+    }
+    expect(wanted).toEqual(["plan", "edit"]);
+    await Promise.all(sets);
+    expect(client.updates(id).at(-1)).toEqual({
+      sessionUpdate: "current_mode_update",
+      currentModeId: "edit",
+    });
+    void client.prompt(id, "go").catch(() => {});
+    if (codes[1] !== undefined) {
+      const mode = await server.take(isMode);
+      expect(mode.params).toEqual({ sessionId: "s1", mode: "edit" });
+      server.push({ id: mode.id, result: {} });
+    }
+    await server.take(isSend);
+    expect(server.inbox.filter(isMode)).toEqual([]);
+    await test.bridge.close();
+  },
+);
+
+test.each([
+  ["an answer", { result: { cancelled: false, status: "running" } }],
+  ["an error", { error: { code: -32603, message: "no" } }],
+])("P31 a task whose end was refused by %s ends as it ends", async (_, reply) => {
+  const { test, client, server, id } = await startIdle();
+  const task = (seq: number, status: string) =>
+    server.push(
+      sessionEvent("s1", seq, "session.updated", {
+        taskId: "task1",
+        taskKind: "bash",
+        status,
+        description: "Build",
+      }),
+    );
+  task(3, "running");
+  await settle();
+  const cancel = client
+    .request("session/cancelBackgroundTask", { sessionId: id, taskId: "task1" })
+    .catch(() => undefined);
+  const frame = await server.take((each) => each.method === "session/cancelBackgroundTask");
+  server.push({ id: frame.id, ...reply });
+  await cancel;
+  task(4, "completed");
+  await settle();
+  const card = client.updates(id).findLast((update) => update.sessionUpdate === "tool_call_update");
+  expect(card).toMatchObject({ status: "completed" });
+  expect(JSON.stringify(card)).not.toContain('"cancelled":true');
+  await test.bridge.close();
+});
+
 test("P8 M7 usage tells the true window: another model's, and the last known one where the backend names 0", async () => {
   const { test, client, server, id } = await startIdle();
   const model = (modelId: string, contextWindow: number) => ({

@@ -173,6 +173,8 @@ describe("the push", () => {
     const { backend, server, answer } = made;
     const one = backend.prepare("/one");
     const params = await answer(PUSH, { result: { status: "applied", providerCount: 1 } });
+    // A matcher may take the place of what it matched.
+    const { revision } = params.registry as Json;
     expect(params).toMatchObject({
       workspace: { workspacePath: "/one", workspaceKey: "/one" },
       registry: { revision: expect.any(String), generatedAt: expect.any(Number) },
@@ -194,8 +196,14 @@ describe("the push", () => {
     const next = await answer(PUSH, { result: {} });
     await again;
     expect(taken(next)[0]).toMatchObject({ apiKey: { value: "another" } });
-    expect((next.registry as Json).revision).not.toBe((params.registry as Json).revision);
+    expect((next.registry as Json).revision).not.toBe(revision);
     expect(backend.beforePrompt(() => false, "/one")).toBeUndefined();
+    // The last one was removed: it is taken back.
+    made.stamp = "4";
+    made.files = credentials();
+    const emptied = backend.beforePrompt(() => false, "/one");
+    expect(taken(await answer(PUSH, { result: {} }))).toEqual([]);
+    await emptied;
     await backend.close();
   });
 

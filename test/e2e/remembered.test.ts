@@ -81,7 +81,7 @@ test("R32 a deleted conversation is closed, gone from the list of every window, 
   await load(second, session);
   expect(second.client.text("agent_message_chunk", session)).toContain("keep this");
   expect(await listed(second)).toHaveLength(2);
-  expect(await listed(first)).toHaveLength(2);
+  await until("the other window lists it again", 5_000, async () => (await listed(first)).length === 2);
   // A placeholder that was never used leaves nothing, and one that is nobody's is no error.
   const unused = await second.client.newSession(second.workspace);
   for (const sessionId of [unused, unused, "sess_nobody"])

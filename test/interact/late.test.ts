@@ -1,8 +1,10 @@
 /** A question that waits for a person without an editor: not for ever. */
 
 import { expect, test } from "bun:test";
+import type { AnyMessage } from "@agentclientprotocol/sdk/unstable";
+import type { Receiver } from "../../src/bridge/transport.ts";
 import { testBridge } from "../support/bridge.ts";
-import type { Json } from "../support/plainClient.ts";
+import { type Json, PlainClient } from "../support/plainClient.ts";
 import { serveSubscribe, sessionEvent, settle } from "../support/played.ts";
 
 test("P19 without an editor a question is declined when its time is over, with that reason and once; one that was answered is not", async () => {
@@ -43,6 +45,9 @@ test("P19 without an editor a question is declined when its time is over, with t
   const answer = async (frame: string) => (await server.take((each) => each.id === frame)).result as Json;
   const began = performance.now();
   ask("f1", "r1");
+  // Asked again meanwhile: its time is what it was.
+  ask("f1 again", "r1");
+  expect(await answer("f1 again")).toMatchObject({ decision: "deny" });
   expect(await answer("f1")).toEqual({ decision: "deny", reason: "Nobody answered the question in time." });
   expect(performance.now() - began).toBeGreaterThan(280);
   await settle();
@@ -57,5 +62,51 @@ test("P19 without an editor a question is declined when its time is over, with t
   await Bun.sleep(400);
   expect(server.inbox.filter((frame) => frame.id === "f3")).toEqual([]);
   expect(withdrawn).toBe(1);
+  await test.bridge.close();
+});
+
+test("P16 P19 a question outlives its clients: where all have left it waits, and is put to the next", async () => {
+  const test = testBridge();
+  let receiver!: Receiver;
+  const first: PlainClient = new PlainClient((line) =>
+    receiver.message(JSON.parse(line) as AnyMessage, line),
+  );
+  const { closed } = test.bridge.connect({
+    listen(given) {
+      receiver = given;
+    },
+    send: (message) => first.receive(message),
+  });
+  await first.initialize({ elicitation: { form: {} } });
+  const id = await first.newSession("/one");
+  const server = await test.server(0);
+  const probe = await server.take((frame) => frame.method === "runtime/capabilities");
+  server.push({ id: probe.id, result: {} });
+  void first.prompt(id, "hi").catch(() => {});
+  const create = await server.take((frame) => frame.method === "session/create");
+  server.push({ id: create.id, result: { session: { sessionId: "s1" }, runtime: { eventSeq: 0 } } });
+  await serveSubscribe(server);
+  const send = await server.take((frame) => frame.method === "session/send");
+  server.push({ id: send.id, result: { accepted: true } });
+  server.push(sessionEvent("s1", 1, "turn.started", { inputId: (send.params as Json).inputId }));
+  first.handlers.set("elicitation/create", () => new Promise<never>(() => {}));
+  const questions = [{ question: "Which?", options: [{ label: "A" }, { label: "B" }] }];
+  const params = { requestId: "r", sessionId: "s1", toolCallId: "c", toolName: "AskUserQuestion", questions };
+  server.push({ id: "f", method: "interaction/requestUserInput", params });
+  await first.frame((frame) => frame.method === "elicitation/create");
+  receiver.end();
+  await closed;
+  await settle();
+  expect(server.inbox.filter((frame) => frame.id === "f")).toEqual([]);
+  const next = test.client();
+  await next.initialize();
+  next.handlers.set("session/request_permission", () => ({
+    outcome: { outcome: "selected", optionId: "choice_1" },
+  }));
+  await next.request("session/resume", { sessionId: id, cwd: "/one", mcpServers: [] });
+  expect((await server.take((frame) => frame.id === "f", 3_000)).result).toEqual({
+    action: "accept",
+    content: { answers: { "Which?": "B" } },
+  });
   await test.bridge.close();
 });

@@ -114,6 +114,15 @@ test("P12 P15 P17 R47 M6 a client with forms gets one form, one without gets eac
   await test.bridge.close();
 });
 
+test("P15 a client that can open pages, and shows no forms, is asked question by question", async () => {
+  const { test, server, clients } = await start({ capabilities: { elicitation: { url: {} } } });
+  const dialogs = answers(clients[0]!, fail, () => select("skip"));
+  asking(server);
+  await clients[0]!.frame((frame) => frame.method === "session/request_permission");
+  expect(dialogs.forms).toEqual([]);
+  await test.bridge.close();
+});
+
 test("P12 P15 without forms: one choice of the first question, each choice of the second by itself, a skip leaves a question out", async () => {
   const { test, server, clients } = await start({});
   const picks = ["choice_1", "include", "skip", "include", "skip", "skip", "skip", "skip"];

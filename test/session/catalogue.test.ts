@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import type { PlayedServer } from "../support/bridge.ts";
 import type { Json, PlainClient } from "../support/plainClient.ts";
-import { settle, startPlayed } from "../support/played.ts";
+import { serveSubscribe, settle, startPlayed } from "../support/played.ts";
 import { until } from "../support/processes.ts";
 import { eachSeedAsync, someValue, WRONG_VALUES } from "../support/random.ts";
 
@@ -96,6 +96,41 @@ test("R40 R41 long, doubled, switched off and reserved ones: what is listed is s
   await end();
 });
 
+test("R40 R41 names are found in any case, and one like a command of ours is listed with its sign", async () => {
+  const { client, server, id, end } = await begin();
+  const skill = (name: string) => ({ name, description: "d", enabled: true });
+  await serve(
+    server,
+    { skills: [skill("TDD"), skill("Goal")] },
+    { slashCommands: [{ name: "Ship", description: "d", source: "custom" }] },
+  );
+  await until("the list is there", 5_000, () => listed(client, id).length > 0);
+  expect(listed(client, id).map(({ name }) => name)).toEqual(["Ship", "TDD", "$Goal"]);
+  let made = false;
+  const sent = async (prompt: Json[]) => {
+    const answer = client.request("session/prompt", { sessionId: id, prompt });
+    if (!made) {
+      const create = await server.take((frame) => frame.method === "session/create");
+      server.push({ id: create.id, result: { session: { sessionId: "s1" }, runtime: { eventSeq: 0 } } });
+      await serveSubscribe(server);
+      made = true;
+    }
+    const send = await server.take((frame) => frame.method === "session/send");
+    void answer.catch(() => {});
+    server.push({ id: send.id, error: { code: -32603, message: "no" } });
+    await answer.catch(() => {});
+    return (send.params as Json).content as string;
+  };
+  const text = (words: string): Json => ({ type: "text", text: words });
+  for (const words of ["/tdd fix it", "$Tdd fix it", "/skill $tdd fix it"])
+    expect(await sent([text(words)])).toContain('calls the skill "TDD"');
+  expect(await sent([text("/ship it")])).toBe("/ship it");
+  // With something attached it is no command.
+  const link = { type: "resource_link", uri: "https://example.org/x", name: "x" };
+  expect(JSON.stringify(await sent([text("/goal"), link]))).toContain("/goal");
+  await end();
+}, 20_000);
+
 test("R40 A8 no list, half a list, nonsense and tens of thousands break nothing; nothing is listed twice for it", async () => {
   const many = Array.from({ length: 20_000 }, (_, n) => ({ name: `s${n}`, description: "d", enabled: true }));
   for (const [skills, commands, count] of [
@@ -107,7 +142,7 @@ test("R40 A8 no list, half a list, nonsense and tens of thousands break nothing;
   ] as const) {
     const { client, server, id, end } = await begin();
     await serve(server, skills, commands);
-    await until(`${count} are listed`, 5_000, () => listed(client, id).length === count);
+    if (count > 0) await until("the list is there", 5_000, () => listed(client, id).length > 0);
     await Bun.sleep(30);
     expect(listed(client, id)).toHaveLength(count);
     const updates = client

@@ -41,6 +41,51 @@ test("B17 a model that disappeared is replaced on resume by the first that is th
   await test.bridge.close();
 });
 
+test("B17 what takes its place is of the pinned provider, and gets a level also where it has no default", async () => {
+  const { test, client, server } = await startPlayed(undefined, { ZCODE_PROVIDER: "q" });
+  const load = client.request("session/load", { sessionId: "s", cwd: "/one", mcpServers: [] });
+  const resume = await server.take((frame) => frame.method === "session/resume");
+  const leveled = { reasoning: { levels: [{ value: "low" }, { value: "high" }] } };
+  const pinned = listed("pinned", { ref: { providerId: "q", modelId: "pinned" }, ...leveled });
+  const model = { current: { providerId: "p", modelId: "old" }, available: [listed("new"), pinned] };
+  const session = { session: { sessionId: "s" }, runtime: { eventSeq: 1 }, messages: [] };
+  server.push({ id: resume.id, result: { ...session, settings: { model } } });
+  await serveSubscribe(server);
+  const set = await server.take((frame) => frame.method === "session/setModel");
+  expect((set.params as Json).model).toEqual({
+    providerId: "q",
+    modelId: "pinned",
+    options: { reasoningLevel: "low" },
+  });
+  server.push({ id: set.id, result: {} });
+  await load;
+  await test.bridge.close();
+});
+
+test("B17 P24 a build that takes a model's name alone is told its level as well", async () => {
+  const { test, client, server } = await startPlayed();
+  const load = client.request("session/load", { sessionId: "s", cwd: "/one", mcpServers: [] });
+  const resume = await server.take((frame) => frame.method === "session/resume");
+  const model = {
+    current: { providerId: "p", modelId: "old" },
+    available: [listed("new", levels), listed("x")],
+  };
+  const session = { session: { sessionId: "s" }, runtime: { eventSeq: 1 }, messages: [] };
+  server.push({ id: resume.id, result: { ...session, settings: { model } } });
+  await serveSubscribe(server);
+  const set = await server.take((frame) => frame.method === "session/setModel");
+  server.push({ id: set.id, error: { code: -32602, message: "Invalid params: modelId: Required" } });
+  const named = await server.take((frame) => frame.method === "session/setModel");
+  expect(named.params).toEqual({ sessionId: "s", providerId: "p", modelId: "new" });
+  server.push({ id: named.id, result: {} });
+  const level = await server.take((frame) => frame.method === "session/setThoughtLevel");
+  expect(level.params).toEqual({ sessionId: "s", thoughtLevel: "low" });
+  server.push({ id: level.id, result: {} });
+  const options = (await load).configOptions as Json[];
+  expect(options.find(({ id }) => id === "thought")).toMatchObject({ currentValue: "low" });
+  await test.bridge.close();
+});
+
 for (const [what, model] of [
   ["one that is there", { current: { providerId: "p", modelId: "new" }, available: [listed("new")] }],
   ["one that no list names", { current: { providerId: "p", modelId: "old" }, available: [] }],

@@ -4,12 +4,15 @@ import { describe, expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { RpcError } from "../../src/backend/rpc.ts";
+import { systemClock } from "../../src/platform/clock.ts";
 import { isModelGone, offeredModels, refusesModel } from "../../src/session/models.ts";
 import { modelValue } from "../../src/session/settings.ts";
 import type { Credentials, ProviderEntry } from "../../src/store/providers.ts";
+import { Remembered } from "../../src/store/remembered.ts";
 import { testBridge } from "../support/bridge.ts";
 import type { Json } from "../support/plainClient.ts";
 import { serveSubscribe, sessionEvent, startRunning } from "../support/played.ts";
+import { until } from "../support/processes.ts";
 import { tempDir } from "../support/temp.ts";
 
 const entry = (id: string, models: readonly string[], usable = true): ProviderEntry => ({
@@ -96,6 +99,9 @@ describe("what the files offer", () => {
     const providers = [entry("builtin:zai-start-plan", ["GLM"]), entry("builtin:else", ["x"])];
     expect(offered({ providers }, { modern: true }).models).toEqual(NEW.slice(1));
     expect(offered({ providers }, { modern: false }).models).toHaveLength(2);
+    // One without a key is nobody's.
+    const off = [entry("builtin:zai-coding-plan", ["GLM"], false)];
+    expect(offered({ providers: off }, { modern: true }).models).toEqual(NEW.slice(1));
   });
 
   test("B17 before a build has told its age, the newer app's file tells it", () => {
@@ -205,17 +211,24 @@ test("B17 where there is no other model the prompt is answered with what the bac
   await bridge.bridge.close();
 });
 
-test("B17 a session that cannot even be resumed for its model gets one of the files, and so said", async () => {
+/** A bridge whose older file has one provider of the person's own. */
+function withOwnProvider() {
   const home = tempDir("home");
   mkdirSync(join(home, ".zcode", "v2"), { recursive: true });
   writeFileSync(
     join(home, ".zcode", "v2", "config.json"),
-    JSON.stringify({ provider: { p: { options: { apiKey: "k" }, models: { m: {} } } } }),
+    JSON.stringify({
+      provider: { p: { options: { apiKey: "k", baseURL: "https://x/v1" }, models: { m: {} } } },
+    }),
   );
   writeFileSync(join(home, "zcode"), "", { mode: 0o755 });
-  const bridge = testBridge({
+  return testBridge({
     env: { HOME: home, ZCODE_ACP_BACKEND: "auto", ZCODE_BIN: join(home, "zcode") },
   });
+}
+
+test("B17 a session that cannot even be resumed for its model gets one of the files, and so said", async () => {
+  const bridge = withOwnProvider();
   const client = bridge.client();
   await client.initialize();
   const load = client.request("session/load", { sessionId: "s9", cwd: "/one", mcpServers: [] });
@@ -239,5 +252,49 @@ test("B17 a session that cannot even be resumed for its model gets one of the fi
   expect(client.text().trim()).toBe(
     "The model of this conversation is not there any more; m is used instead.",
   );
+  await bridge.bridge.close();
+});
+
+test("B17 a model of the person's own that an older build does not list stays, since it goes along", async () => {
+  const bridge = withOwnProvider();
+  const client = bridge.client();
+  await client.initialize();
+  const load = client.request("session/load", { sessionId: "s9", cwd: "/one", mcpServers: [] });
+  const server = await bridge.server(0);
+  const answer = async (method: string, reply: Json) => {
+    const frame = await server.take((each) => each.method === method);
+    server.push({ id: frame.id, ...reply });
+  };
+  await answer("runtime/capabilities", { error: { code: -32601, message: "no such method" } });
+  await answer("workspace/updateProviderRegistry", { result: { providerCount: 1 } });
+  const current = { providerId: "p", modelId: "m" };
+  const available = ["x", "y"].map((modelId) => ({ ref: { providerId: "q", modelId }, label: modelId }));
+  await answer("session/resume", {
+    result: { session: { sessionId: "s9" }, messages: [], settings: { model: { current, available } } },
+  });
+  await serveSubscribe(server);
+  const { configOptions } = await load;
+  expect((configOptions as Json[]).find(({ id }) => id === "model")).toMatchObject({ currentValue: "p\\m" });
+  expect(server.inbox.filter(({ method }) => method === "session/setModel")).toEqual([]);
+  expect(client.text()).toBe("");
+  await bridge.bridge.close();
+});
+
+test("P2 B17 the model that is shown is chosen once a person names it, and then remembered", async () => {
+  const bridge = withOwnProvider();
+  const client = bridge.client();
+  await client.initialize();
+  const { sessionId, configOptions } = await client.request("session/new", { cwd: "/one", mcpServers: [] });
+  expect((configOptions as Json[]).find(({ id }) => id === "model")).toMatchObject({ currentValue: "p\\m" });
+  const remembered = new Remembered(
+    join(bridge.home, ".local/state/zcode-acp"),
+    { write: () => {}, once: () => {} },
+    systemClock(),
+  );
+  const id = sessionId as string;
+  expect(remembered.choice(id)).toBeUndefined();
+  await client.request("session/set_config_option", { sessionId, configId: "model", value: "p\\m" });
+  await until("it is written", 3_000, () => remembered.choice(id));
+  expect(remembered.choice(id)).toEqual({ model: { providerId: "p", modelId: "m" } });
   await bridge.bridge.close();
 });

@@ -14,6 +14,9 @@ test("R40 R41 whatever was typed comes back from what left for it", () => {
     expect(typedWords(plainWords(typed))).toBe(typed);
     expect(typedWords(skillWords(random.pick(["tdd", "plugin:名"]), typed))).toBe(typed);
   });
+  // Words about such words, as somebody may paste them.
+  const pasted = `/tdd what does this mean: ${skillWords("tdd", "/tdd fix it")}`;
+  expect(typedWords(skillWords("tdd", pasted))).toBe(pasted);
   for (const words of ["", "text", "a\u200bb", "a\n\n\u200bb"]) expect(typedWords(words)).toBe(words);
 });
 
