@@ -244,7 +244,7 @@ export class Surface {
     const limit = replayLimit(params);
     const { history } = this.deps.sessions;
     let meta: ReplayMeta;
-    const reader = this.loads.begin(id) ?? history.expect(conversation, this.client, limit);
+    const reader = this.loads.begin(id) ?? history.expect(conversation, this.client, limit, false);
     try {
       const batch = await this.usable(conversation, id, () =>
         history.load(conversation, limit, reader, signal),
@@ -278,7 +278,7 @@ export class Surface {
     const conversation = isObj(answer) ? this.resumed.get(answer) : undefined;
     if (!conversation || !this.deps.sessions.registry.owns(conversation)) return;
     const { history } = this.deps.sessions;
-    const reader = history.expect(conversation, this.client, RESUMED_TAIL);
+    const reader = history.expect(conversation, this.client, RESUMED_TAIL, false);
     history
       .load(conversation, RESUMED_TAIL, reader, new AbortController().signal)
       .then((batch) => {

@@ -59,7 +59,8 @@ export class Loads {
     const { history, registry } = this.sessions;
     const conversation = registry.find(id);
     if (!conversation || this.undo.has(request)) return;
-    const reader = history.expect(conversation, this.client, replayLimit(params));
+    const follows = this.client.knownId(conversation.id) !== undefined;
+    const reader = history.expect(conversation, this.client, replayLimit(params), follows);
     const waiting = this.waiting.get(id) ?? [];
     this.waiting.set(id, waiting);
     waiting.push(reader);

@@ -95,13 +95,19 @@ export class History {
   ) {}
 
   /**
-   * A load is on its way: what is said from here on waits for it, unless it brings no message at all.
+   * A load is on its way: what is said from here on waits for it, unless it brings no message at all, or is for who
+   * follows the conversation anyway.
    * @param client that will be shown the history.
    * @param limit as `load` takes it.
+   * @param follows whether the client has it open already.
    */
-  expect(conversation: Conversation, client: object, limit: number | undefined): Reader {
+  expect(conversation: Conversation, client: object, limit: number | undefined, follows: boolean): Reader {
     const reader: Reader = { client, held: [], covered: 0 };
-    if (limit !== 0) conversation.readers.add(reader);
+    const { readers } = conversation;
+    const loads = [...readers].some((each) => each.client === client);
+    // Of a session that is away a resume may bring what was not told yet.
+    const told = follows && !loads && this.residence.isResident(conversation);
+    if (limit !== 0 && !told) readers.add(reader);
     return reader;
   }
 

@@ -464,8 +464,11 @@ test("R46 a load that is refused, or whose client is gone, keeps nothing back fr
 });
 
 test("R46 M3 what waits for several loads of one client is told once, whichever of them come to nothing", async () => {
-  const { client, server, store, end } = await begin(new Random(2), 3);
-  await load(client, "s");
+  const { test, client: opener, server, store, end } = await begin(new Random(2), 3);
+  await load(opener, "s");
+  // One that does not follow it yet.
+  const client = test.client();
+  await client.initialize();
   let seq = 0;
   const say = (delta: string) =>
     server.push(
