@@ -7,13 +7,12 @@
 import { createHash } from "node:crypto";
 import { errors } from "../errors/index.ts";
 import { type Clock, sleep, type Timer } from "../platform/clock.ts";
-import { list, type Obj, obj, text } from "../platform/json.ts";
-import { messageIdOf } from "../translate/history.ts";
+import { list, type Obj, obj } from "../platform/json.ts";
+import { type Doubles, messageIdOf, toolCallIdOf } from "../translate/history.ts";
 import {
   batchStart,
   type Counted,
   counted,
-  type Doubles,
   doublesIn,
   type Item,
   transcript,
@@ -296,7 +295,11 @@ export class History {
     const end = late ? window.items.length : cutOf(conversation, window.items);
     const start = limit === undefined ? 0 : (batchStart(window.items, end, limit) ?? 0);
     const items = window.items.slice(start, end);
-    const drawn = new Set(items.flatMap(({ parts }) => parts.flatMap((part) => toolIdOf(part) ?? [])));
+    const drawn = new Set(
+      items.flatMap(({ parts }) =>
+        parts.flatMap((part) => (part.type === "tool" ? (toolCallIdOf(part) ?? []) : [])),
+      ),
+    );
     const live = limit === 0 || late ? [] : [...conversation.live.updates(drawn)];
     const { hasMore, cursor } = this.before(conversation, window, start);
     return {
@@ -423,12 +426,6 @@ function tallied(
     lastId,
     doubles,
   };
-}
-
-function toolIdOf(part: Obj): string | undefined {
-  return part.type === "tool"
-    ? (text(part.callID) ?? text(part.callId) ?? text(part.partId) ?? text(part.id))
-    : undefined;
 }
 
 function holds(messages: readonly unknown[], id: string): boolean {

@@ -16,24 +16,40 @@ export function failedInPassing(info: Obj): boolean {
   return isPassing(turnFailure(isObj(data) ? data : info.error));
 }
 
-interface Message {
+export interface Message {
+  /** Its place in the whole history, where that is known. */
+  readonly at: number;
+  readonly id: string | undefined;
   readonly info: Obj;
   readonly parts: readonly Obj[];
 }
 
-export function latestById(messages: readonly unknown[]): Message[] {
+/** Which ids stand several times in a history, and where each stands first, counted from its beginning. */
+export type Doubles = ReadonlyMap<string, number>;
+
+/**
+ * Of several messages with one id the latest, at the first one's place.
+ * @param offset how many stand before these.
+ * @param doubles of the whole history: one whose first place is before these is not one of these.
+ */
+export function latestById(messages: readonly unknown[], offset = 0, doubles?: Doubles): Message[] {
   const order: Message[] = [];
   const places = new Map<string, number>();
-  for (const value of messages) {
-    const message: Message = { info: obj(obj(value).info), parts: list(obj(value).parts).map(obj) };
-    const id = messageIdOf(message.info);
+  for (const [index, value] of messages.entries()) {
+    const info = obj(obj(value).info);
+    const id = messageIdOf(info);
+    const message = { at: offset + index, id, info, parts: list(obj(value).parts).map(obj) };
     const place = id === undefined ? undefined : places.get(id);
     if (place !== undefined) {
-      order[place] = message;
-    } else {
-      if (id !== undefined) places.set(id, order.length);
-      order.push(message);
+      order[place] = { ...message, at: order[place]?.at ?? message.at };
+      continue;
     }
+    if (id !== undefined) {
+      const first = doubles?.get(id);
+      if (first !== undefined && first < offset) continue;
+      places.set(id, order.length);
+    }
+    order.push(message);
   }
   return order;
 }
@@ -65,9 +81,14 @@ export function* assistantPart(
   }
 }
 
+/** The call that a stored tool part is of. */
+export function toolCallIdOf(part: Obj): string | undefined {
+  return text(part.callID) ?? text(part.callId) ?? text(part.partId) ?? text(part.id);
+}
+
 /** A stored tool part goes the way of its live events, so that both look alike. */
 function* toolPart(state: TranslateState, part: Obj, drawn: Set<string>): Generator<Update> {
-  const toolCallId = text(part.callID) ?? text(part.callId) ?? text(part.partId) ?? text(part.id);
+  const toolCallId = toolCallIdOf(part);
   const toolName = text(part.tool);
   if (toolCallId === undefined || toolName === undefined || drawn.has(toolCallId)) return;
   drawn.add(toolCallId);

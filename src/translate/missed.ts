@@ -1,9 +1,9 @@
 /** What a session's history holds and no event has told: shown once the session is back, in the history's order. */
 
-import { type Obj, obj, text } from "../platform/json.ts";
+import { type Obj, obj } from "../platform/json.ts";
 import { isOpen } from "./cards.ts";
 import { closeOpenCards, type TranslateState } from "./events.ts";
-import { assistantPart, latestById, messageIdOf } from "./history.ts";
+import { assistantPart, latestById, messageIdOf, toolCallIdOf } from "./history.ts";
 import { isHidden, isSummary, personSaid } from "./plumbing.ts";
 import type { Update } from "./updates.ts";
 
@@ -82,7 +82,7 @@ function* answer(
 
 /** True for a call that was never heard of, or whose card was cut off and has its end stored; that card is opened again. */
 function isNews(state: TranslateState, part: Obj): boolean {
-  const id = text(part.callID) ?? text(part.callId) ?? text(part.partId) ?? text(part.id);
+  const id = toolCallIdOf(part);
   const card = id === undefined ? undefined : state.cards.get(id);
   if (!card || isOpen(card)) return true;
   const { status } = obj(part.state);

@@ -4,19 +4,21 @@
  */
 
 import type { Language } from "../locale/index.ts";
-import { list, type Obj, obj, text } from "../platform/json.ts";
+import { type Obj, obj, text } from "../platform/json.ts";
 import { closeOpenCards, newTranslateState } from "./events.ts";
-import { assistantPart, failedInPassing, messageIdOf } from "./history.ts";
+import {
+  assistantPart,
+  type Doubles,
+  failedInPassing,
+  latestById,
+  type Message,
+  messageIdOf,
+} from "./history.ts";
 import { type Fold, isHidden, isSummary, personSaid, type SentFile, textOf } from "./plumbing.ts";
 import { Repeats } from "./repeat.ts";
 import type { Update } from "./updates.ts";
 
-export interface Item {
-  /** Its place in the whole history, where that is known. */
-  readonly at: number;
-  readonly id: string | undefined;
-  readonly info: Obj;
-  readonly parts: readonly Obj[];
+export interface Item extends Message {
   /** What a person said in it; empty for everything else. */
   readonly words: string;
   readonly files: readonly SentFile[];
@@ -29,9 +31,6 @@ export interface Item {
   readonly again: boolean;
 }
 
-/** Which ids stand several times in a history, and where each stands first, counted from its beginning. */
-export type Doubles = ReadonlyMap<string, number>;
-
 /**
  * @param messages `{info, parts}` in order; the latest of several with one id counts, at the first one's place.
  * @param offset how many stand before these.
@@ -39,29 +38,10 @@ export type Doubles = ReadonlyMap<string, number>;
  */
 export function transcript(messages: readonly unknown[], offset = 0, doubles?: Doubles): Item[] {
   const items: Item[] = [];
-  const seen = new Map<string, number>();
-  /** Messages with their places, the latest content at the first place. */
-  const kept: { at: number; info: Obj; parts: readonly Obj[]; id: string | undefined }[] = [];
-  messages.forEach((value, index) => {
-    const info = obj(obj(value).info);
-    const at = offset + index;
-    const message = { at, info, parts: list(obj(value).parts).map(obj), id: messageIdOf(info) };
-    const place = message.id === undefined ? undefined : seen.get(message.id);
-    if (place !== undefined) {
-      kept[place] = { ...message, at: kept[place]?.at ?? at };
-      return;
-    }
-    if (message.id !== undefined) {
-      const first = doubles?.get(message.id);
-      if (first !== undefined && first < offset) return;
-      seen.set(message.id, kept.length);
-    }
-    kept.push(message);
-  });
   /** The person's last words, where nothing answered them yet, or a failure that is tried again. */
   let tried: string | undefined;
   let last: string | undefined;
-  for (const { at, info, parts, id } of kept) {
+  for (const { at, id, info, parts } of latestById(messages, offset, doubles)) {
     if (info.role === "user") {
       const { words, files, folds } = personSaid(info, parts);
       const again = words !== "" && words === tried;
