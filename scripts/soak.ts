@@ -22,10 +22,11 @@ const TURN_MS = 30_000;
  * and which of the two comes first is chance.
  */
 const SCALE = "10";
-/** How often memory is looked at; each time the bridge first comes to rest for `REST_MS`. */
+/** How often memory is looked at; each time the bridge first comes to rest, and gives back what it took. */
 const LOOKS = 20;
-const REST_MS = 1_000;
-/** A look says where between two collections it fell, 10 MiB up or down; the least of so many is what is really held. */
+/** Its rules call it rest after ten seconds of their own time at most. */
+const REST_MS = 1_500;
+/** The least of so many looks counts: what runs beside this decides when the system gets memory back. */
 const JUDGED = 5;
 
 export interface SoakReport {

@@ -20,6 +20,7 @@ import type { Log } from "../platform/log.ts";
 import { maskedHead } from "../platform/mask.ts";
 import type { Paths } from "../platform/paths.ts";
 import type { Recorder } from "../platform/recorder.ts";
+import { Rest } from "../platform/rest.ts";
 import type { QuotaReader } from "../quota/reader.ts";
 import type { Conversation } from "../session/conversation.ts";
 import { NOTHING_OFFERED, offeredModels } from "../session/models.ts";
@@ -28,7 +29,7 @@ import { AliasStore } from "../store/aliases.ts";
 import { type Credentials, credentialsStamp, readCredentials } from "../store/providers.ts";
 import { Remembered } from "../store/remembered.ts";
 import { TasksIndex } from "../store/tasksIndex.ts";
-import { CLIENT_NAME_CHARS } from "./limits.ts";
+import { CLIENT_NAME_CHARS, REST_MS } from "./limits.ts";
 import type { Transport } from "./transport.ts";
 
 export interface BridgeDeps {
@@ -53,6 +54,8 @@ export interface BridgeDeps {
   readonly questionTtl?: number | undefined;
   /** Names the window of a terminal client that leaves this to its agent. */
   readonly windowTitle?: (title: string) => void;
+  /** Called when the bridge has come to rest after work, to give back what that took. */
+  readonly atRest?: () => void;
   /** Starts an app-server; `groupSpawner` for a real one. */
   readonly spawn: (launch: Launch) => ServerProcess;
   /** Asks a program for its version; `versionReader` for a real one. */
@@ -162,10 +165,19 @@ export function createBridge(deps: BridgeDeps): Bridge {
       offers: (cwd) => {
         for (const connection of connections) connection.offersChanged(cwd);
       },
-      running: (conversation, running) => clients.turn(conversation.id, running),
+      running: (conversation, running) => {
+        rest.stir();
+        clients.turn(conversation.id, running);
+      },
       asking: (conversation) => questions.asking(conversation),
       dropQuestions: (conversation) => questions.drop(conversation),
     },
+  });
+  const rest = new Rest({
+    clock: deps.rules,
+    ms: REST_MS,
+    busy: () => sessions.registry.all().some((conversation) => sessions.running(conversation)),
+    work: () => deps.atRest?.(),
   });
   const questions: Questions = new Questions({
     clients,
@@ -225,6 +237,7 @@ export function createBridge(deps: BridgeDeps): Bridge {
       transport.listen({
         message: (message, line) => {
           recorder?.frame("client", "in", line);
+          rest.stir();
           connection.message(message, line.length);
         },
         end: () => connection.end(),
@@ -232,6 +245,7 @@ export function createBridge(deps: BridgeDeps): Bridge {
       return { closed: connection.closed };
     },
     close() {
+      rest.end();
       for (const connection of connections) connection.settle();
       closing ??= Promise.all([sessions.closeAll(), backend.close()]).then(() => {});
       return closing;

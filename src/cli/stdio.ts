@@ -58,6 +58,8 @@ export async function run(flags: StdioFlags): Promise<void> {
     log,
     blackbox,
     recorder,
+    // What a turn or a replay took would else be held until the next one needs it.
+    atRest: () => Bun.gc(true),
     ...(window ? { windowTitle: (title: string) => window.set(title) } : {}),
     spawn: groupSpawner(guard, folders, log),
     versionOf: versionReader(guard, folders, env),

@@ -1,6 +1,7 @@
 /** What goes wrong. A row more is a fault more: its name, how often it comes, and what it is. */
 import { alive, until } from "../support/processes.ts";
 import type { Row } from "./actions.ts";
+import type { Prompt } from "./conversation.ts";
 import { type Conditions, tryKill, watchdogsOf } from "./ground.ts";
 import { ChaosError, type World } from "./world.ts";
 
@@ -11,11 +12,15 @@ const WATCHDOGS = 4;
 /** How long a process that is to end may take, in ms. */
 const END_MS = 5_000;
 
-/** Ends the backend by `how`, and goes on before or after it has gone. */
+/**
+ * Ends the backend by `how`, and goes on before or after it has gone.
+ * @param otherwise tells that it will not go: whoever was to end it could not.
+ */
 async function endBackend(
   world: World,
   how: () => boolean,
   wait = world.random.chance(0.5),
+  otherwise: () => boolean = () => false,
 ): Promise<string | undefined> {
   const { current } = world.relays;
   if (!current) return undefined;
@@ -27,8 +32,8 @@ async function endBackend(
   void current.gone.then(() => {
     gone = true;
   });
-  await until("the backend is gone", END_MS, () => gone);
-  return `process ${current.relay}`;
+  await until("the backend is gone", END_MS, () => gone || otherwise());
+  return gone ? `process ${current.relay}` : `process ${current.relay} stays`;
 }
 
 /** One harm to a frame that comes next. */
@@ -162,11 +167,14 @@ export const FAULTS: readonly Row[] = [
     run(world) {
       const conversation = world.someConversation();
       if (!conversation) return undefined;
-      return endBackend(world, () => {
-        const prompt = world.prompt(conversation, (tag) => `text ${tag()}; crash`, "now");
+      let prompt: Prompt | undefined;
+      const crash = () => {
+        prompt = world.prompt(conversation, (tag) => `text ${tag()}; crash`, "now");
         prompt.sent.touched = true;
         return true;
-      });
+      };
+      // The model may have been told to fail, so that the turn ends before it.
+      return endBackend(world, crash, undefined, () => prompt?.outcome === "error");
     },
   },
 ];

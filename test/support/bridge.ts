@@ -115,6 +115,7 @@ export function testBridge(
     log?: Log;
     questionTtl?: number;
     windowTitle?: (title: string) => void;
+    atRest?: () => void;
   } = {},
 ): TestBridge {
   const home = options.env?.HOME ?? tempDir("bridge");
@@ -139,6 +140,7 @@ export function testBridge(
     blackbox: createBlackBox({ dir: paths.stateDir, clock, name: "test" }),
     newId: () => `id-${++ids}`,
     ...(options.windowTitle ? { windowTitle: options.windowTitle } : {}),
+    ...(options.atRest ? { atRest: options.atRest } : {}),
     versionOf: async () => undefined,
     spawn: () => {
       const server = new PlayedServer();

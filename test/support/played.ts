@@ -18,9 +18,14 @@ export interface Played {
 /**
  * @param rules the clock of the rules; real time where none is given.
  * @param env variables for the configuration.
+ * @param more whatever else the bridge gets.
  */
-export async function startPlayed(rules?: Clock, env: Record<string, string> = {}): Promise<Played> {
-  const test = testBridge({ env, ...(rules ? { rules } : {}) });
+export async function startPlayed(
+  rules?: Clock,
+  env: Record<string, string> = {},
+  more: Parameters<typeof testBridge>[0] = {},
+): Promise<Played> {
+  const test = testBridge({ ...more, env, ...(rules ? { rules } : {}) });
   const client = test.client();
   await client.initialize();
   await client.newSession("/warm");
@@ -47,8 +52,9 @@ export const sessionEvent = (
 export async function startPrompted(
   rules?: Clock,
   env: Record<string, string> = {},
+  more: Parameters<typeof testBridge>[0] = {},
 ): Promise<Played & { id: string; answer: Promise<Json> }> {
-  const played = await startPlayed(rules, env);
+  const played = await startPlayed(rules, env, more);
   const { client, server } = played;
   const id = await client.newSession("/one");
   const answer = client.prompt(id, "hi");
@@ -62,8 +68,9 @@ export async function startPrompted(
 export async function startRunning(
   env: Record<string, string> = {},
   rules?: Clock,
+  more: Parameters<typeof testBridge>[0] = {},
 ): Promise<Played & { id: string; answer: Promise<Json | Error> }> {
-  const played = await startPrompted(rules, env);
+  const played = await startPrompted(rules, env, more);
   const { server } = played;
   const answer = played.answer.catch((error: unknown) => error as Error);
   const send = await server.take((frame) => frame.method === "session/send");
