@@ -13,8 +13,9 @@ import type { Clock } from "../platform/clock.ts";
 import { isObj, type Obj, obj, str } from "../platform/json.ts";
 import type { Log } from "../platform/log.ts";
 import type { Usage } from "../quota/types.ts";
-import type { Conversation } from "../session/conversation.ts";
-import type { ReplayMeta } from "../session/history.ts";
+import type { Conversation, Reader } from "../session/conversation.ts";
+import type { Batch, ReplayMeta } from "../session/history.ts";
+import { batchOver, expectBatch, tellBefore } from "../session/readers.ts";
 import type { Sessions } from "../session/sessions.ts";
 import type { Credentials } from "../store/providers.ts";
 import { Actions } from "./actions.ts";
@@ -244,17 +245,18 @@ export class Surface {
     const limit = replayLimit(params);
     const { history } = this.deps.sessions;
     let meta: ReplayMeta;
-    const reader = this.loads.begin(id) ?? history.expect(conversation, this.client, limit, false);
+    const reader = this.loads.begin(id) ?? expectBatch(conversation, this.client, limit === 0);
     try {
       const batch = await this.usable(conversation, id, () =>
         history.load(conversation, limit, reader, signal),
       );
       this.stillOpen(conversation, id);
-      if (!signal.aborted) showBatch(this.deps.clients, this.client, conversation, batch, true);
+      if (!signal.aborted) await this.show(conversation, batch, reader, true, signal);
       meta = batch.meta;
     } finally {
-      history.unexpect(conversation, reader, true);
+      batchOver(conversation, reader, !signal.aborted);
     }
+    this.stillOpen(conversation, id);
     this.deps.shown(conversation, this.client);
     return this.commands.offer(conversation, { ...this.settings(conversation), replayMeta: meta });
   }
@@ -277,19 +279,28 @@ export class Surface {
     this.commands.answered(answer);
     const conversation = isObj(answer) ? this.resumed.get(answer) : undefined;
     if (!conversation || !this.deps.sessions.registry.owns(conversation)) return;
-    const { history } = this.deps.sessions;
-    const reader = history.expect(conversation, this.client, RESUMED_TAIL, false);
-    history
-      .load(conversation, RESUMED_TAIL, reader, new AbortController().signal)
-      .then((batch) => {
-        showBatch(this.deps.clients, this.client, conversation, batch, true);
-        history.unexpect(conversation, reader, true);
-      })
-      .catch(() => this.deps.log.once("replay", "warn", "what was resumed could not be shown"));
+    const reader = expectBatch(conversation, this.client, false);
+    const { signal } = new AbortController();
+    this.deps.sessions.history
+      .load(conversation, RESUMED_TAIL, reader, signal)
+      .then((batch) => this.show(conversation, batch, reader, true, signal))
+      .catch(() => this.deps.log.once("replay", "warn", "what was resumed could not be shown"))
+      .finally(() => batchOver(conversation, reader, true));
+  }
+
+  private show(
+    conversation: Conversation,
+    batch: Batch,
+    reader: Reader,
+    newest: boolean,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const goesOn = () => !signal.aborted && this.deps.sessions.registry.owns(conversation);
+    return showBatch(this.deps, this.client, conversation, batch, reader, newest, goesOn);
   }
 
   /** One page of what stands before a batch that this client was shown. */
-  async loadEarlier(params: Obj) {
+  async loadEarlier(params: Obj, signal: AbortSignal) {
     const id = str(params.sessionId) ?? "";
     const conversation = this.deps.sessions.registry.find(id);
     if (!conversation || this.client.knownId(conversation.id) === undefined) throw errors.notAttached(id);
@@ -298,7 +309,12 @@ export class Surface {
       str(params.before) ?? "",
       pageLimit(params),
     );
-    showBatch(this.deps.clients, this.client, conversation, batch, false);
+    const reader = expectBatch(conversation, this.client, false);
+    try {
+      await this.show(conversation, batch, reader, false, signal);
+    } finally {
+      batchOver(conversation, reader, !signal.aborted);
+    }
     return { replayMeta: batch.meta };
   }
 
@@ -353,7 +369,7 @@ export class Surface {
     for (const { name, why } of left)
       this.deps.sessions.say(conversation, t(`notice.left.${why}`, { name }, this.language));
     const ended = await outcome;
-    this.deps.sessions.history.tellBefore(conversation, this.client);
+    tellBefore(conversation, this.client);
     const cancelled = ended.kind === "ended" && ended.stopReason === "cancelled";
     if (conversation.recording) await this.deps.sessions.recorded(conversation, cancelled);
     switch (ended.kind) {

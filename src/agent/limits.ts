@@ -10,3 +10,7 @@ export const MAX_REPLAY = 500;
 export const PAGE_MESSAGES = 50;
 /** Messages that a terminal client is shown behind the answer to its resume. */
 export const RESUMED_TAIL = 200;
+/** So long a batch of history is shown at a stretch, before others have their turn; milliseconds. */
+export const STRETCH_MS = 10;
+/** The time is looked at after so many updates. */
+export const STRETCH_LOOK = 16;

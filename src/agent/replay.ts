@@ -2,13 +2,17 @@
 
 import type { Client } from "../clients/client.ts";
 import type { Clients } from "../clients/clients.ts";
+import type { Clock } from "../platform/clock.ts";
 import { num, type Obj, obj, str } from "../platform/json.ts";
 import type { Conversation, Reader } from "../session/conversation.ts";
 import type { Batch } from "../session/history.ts";
+import { cardAsItIs } from "../session/live.ts";
+import { batchOver, expectBatch } from "../session/readers.ts";
 import type { Sessions } from "../session/sessions.ts";
 import { planShown } from "../translate/events.ts";
 import { replay } from "../translate/transcript.ts";
-import { MAX_REPLAY, PAGE_MESSAGES } from "./limits.ts";
+import type { Update } from "../translate/updates.ts";
+import { MAX_REPLAY, PAGE_MESSAGES, STRETCH_LOOK, STRETCH_MS } from "./limits.ts";
 
 /** `_meta.zcode.limit` of a load; undefined for the whole conversation. */
 export function replayLimit(params: Obj): number | undefined {
@@ -21,25 +25,53 @@ export function pageLimit(params: Obj): number {
   return Math.min(Math.max(1, Math.trunc(num(params.limit) ?? PAGE_MESSAGES)), MAX_REPLAY);
 }
 
-/** @param newest whether it ends with what is there now: then plan and usage belong to it. */
-export function showBatch(
-  clients: Clients,
+/**
+ * Shows a batch to one client. What takes long is shown in stretches, so that nobody else is held up; what is said of
+ * the conversation meanwhile waits until it is over.
+ * @param reader what waits for it; from here on it can be made to end at once.
+ * @param newest whether it ends with what is there now: then plan and usage belong to it.
+ * @param goesOn false as soon as nobody is shown it any more.
+ */
+export async function showBatch(
+  { clients, clock }: { readonly clients: Clients; readonly clock: Clock },
   client: Client,
   conversation: Conversation,
-  { items, live }: Batch,
+  batch: Batch,
+  reader: Reader,
   newest: boolean,
-): void {
-  const { id, cwd, translate } = conversation;
-  for (const update of replay(items, cwd, translate.language)) clients.publishTo(client, id, update);
-  for (const update of live) clients.publishTo(client, id, update);
+  goesOn: () => boolean,
+): Promise<void> {
+  const { id } = conversation;
+  const updates = batchUpdates(conversation, batch, newest);
+  /** @returns whether there is more. */
+  const stretch = (ms: number): boolean => {
+    const until = clock.mono() + ms;
+    for (let count = 1; ; count++) {
+      const { value, done } = updates.next();
+      if (done || !goesOn()) return false;
+      clients.publishTo(client, id, value);
+      if (count % STRETCH_LOOK === 0 && clock.mono() >= until) return true;
+    }
+  };
+  reader.finish = () => void stretch(Number.POSITIVE_INFINITY);
+  while (stretch(STRETCH_MS)) await new Promise<void>((resolve) => setImmediate(resolve));
+}
+
+function* batchUpdates(
+  conversation: Conversation,
+  { items, running, live }: Batch,
+  newest: boolean,
+): Generator<Update> {
+  const { cwd, translate } = conversation;
+  yield* replay(items, cwd, translate.language, (call) => {
+    const card = running.get(call);
+    return card && cardAsItIs(card);
+  });
+  yield* live;
   if (!newest || conversation.backendId === undefined) return;
-  for (const update of planShown(translate)) clients.publishTo(client, id, update);
+  yield* planShown(translate);
   if (translate.contextWindow > 0)
-    clients.publishTo(client, id, {
-      kind: "usage",
-      used: Math.max(0, translate.lastUsed),
-      size: translate.contextWindow,
-    });
+    yield { kind: "usage", used: Math.max(0, translate.lastUsed), size: translate.contextWindow };
 }
 
 /** Loads that have come and are not begun with: what is said meanwhile belongs behind the history that they bring. */
@@ -56,11 +88,9 @@ export class Loads {
   /** To be told of each `session/load` as it comes. */
   came(request: unknown, params: Obj): void {
     const id = str(params.sessionId) ?? "";
-    const { history, registry } = this.sessions;
-    const conversation = registry.find(id);
+    const conversation = this.sessions.registry.find(id);
     if (!conversation || this.undo.has(request)) return;
-    const follows = this.client.knownId(conversation.id) !== undefined;
-    const reader = history.expect(conversation, this.client, replayLimit(params), follows);
+    const reader = expectBatch(conversation, this.client, replayLimit(params) === 0);
     const waiting = this.waiting.get(id) ?? [];
     this.waiting.set(id, waiting);
     waiting.push(reader);
@@ -68,7 +98,7 @@ export class Loads {
       const place = waiting.indexOf(reader);
       if (place >= 0) waiting.splice(place, 1);
       if (waiting.length === 0 && this.waiting.get(id) === waiting) this.waiting.delete(id);
-      history.unexpect(conversation, reader, false);
+      batchOver(conversation, reader, false);
     });
   }
 

@@ -75,7 +75,7 @@ export function agentApp(surface: Surface, started: (session: string) => void): 
     app.onRequest(
       method,
       obj,
-      cancellable((params) => surface.loadEarlier(params)),
+      cancellable((params, signal) => surface.loadEarlier(params, signal)),
     );
   for (const [name, run] of Object.entries(surface.extensions)) {
     // The underscore is what ACP reserves for extensions; older clients of this agent send the name without it.

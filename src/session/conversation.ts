@@ -11,11 +11,12 @@ import { newTaskBook } from "../tasks/background.ts";
 import { newTranslateState, type TranslateState } from "../translate/events.ts";
 import { Repeats } from "../translate/repeat.ts";
 import { newTurnState, type Outcome, type TimerName, type TurnState } from "../turn/machine.ts";
-import type { Earlier, Tally } from "./history.ts";
+import type { Earlier } from "./history.ts";
 import { LiveLog } from "./live.ts";
 import type { Asked } from "./models.ts";
 import { EventOrder } from "./order.ts";
 import { NO_SETTINGS, type Settings } from "./settings.ts";
+import type { Tally } from "./tally.ts";
 
 /** What `session/send` carries besides the session. */
 export interface PromptContent {
@@ -47,6 +48,8 @@ export interface Reader {
   readonly held: HeldBack[];
   /** So many of these, the first ones, are in the history that it is about to show. */
   covered: number;
+  /** There while the history is being shown: shows what is left of it at once. */
+  finish: (() => void) | undefined;
 }
 
 export class Conversation {
@@ -111,8 +114,10 @@ export class Conversation {
   readonly live = new LiveLog();
   /** What is known of its history; undefined before that was read. */
   tally: Tally | undefined;
-  /** What was read for a page and belongs to the next. */
+  /** What was read for a page, and serves others. */
   earlier: Earlier | undefined;
+  /** Compactions that were heard of. */
+  compacted = 0;
   /** When its session was last known to be resident; milliseconds of the rules' clock. */
   trustedAt = 0;
   nextKey = 1;

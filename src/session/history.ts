@@ -1,54 +1,24 @@
 /**
- * The stored conversation, whole or by pages. The backend gives the newest messages, or those behind one, and no count;
- * so what a resume has brought is counted then, what came since is counted as it is read, and a page further back asks for
- * twice as much as the one before: all pages together cost as much as the whole twice over.
+ * The stored conversation, whole or by pages. A resume brings the whole, and what came since is read as it is asked for;
+ * a page further back asks for twice as much as the one before, and what was read for it serves the pages behind it, of
+ * whoever asks: all pages together cost as much as the whole twice over.
  */
 
-import { createHash } from "node:crypto";
 import { errors } from "../errors/index.ts";
 import { type Clock, sleep, type Timer } from "../platform/clock.ts";
 import { list, type Obj, obj } from "../platform/json.ts";
-import { type Doubles, messageIdOf, toolCallIdOf } from "../translate/history.ts";
-import {
-  batchStart,
-  type Counted,
-  counted,
-  doublesIn,
-  type Item,
-  transcript,
-} from "../translate/transcript.ts";
-import type { Update } from "../translate/updates.ts";
+import { batchStart, counted, type Item, transcript } from "../translate/transcript.ts";
+import type { ToolCard, Update } from "../translate/updates.ts";
 import { isRunning } from "../turn/machine.ts";
-import type { Conversation, HeldBack, Reader } from "./conversation.ts";
-import { EARLIER_MS, PREFIX_READS, PREFIX_WAIT_MS, TURN_SLACK } from "./limits.ts";
-import type { Residence } from "./residence.ts";
+import type { Conversation, Reader } from "./conversation.ts";
+import { cursorOf, type Place, placeOf } from "./cursor.ts";
+import { BRING_UP_TRIES, EARLIER_MS, PREFIX_READS, PREFIX_WAIT_MS, TURN_SLACK } from "./limits.ts";
+import { batchOver } from "./readers.ts";
+import { isEvicted, type Residence } from "./residence.ts";
+import { idOf, Tally, type Totals } from "./tally.ts";
+import { launchedCards, unshown } from "./underway.ts";
 
-/** What is known of a history up to the turn before the last: that one may still grow. */
-export interface Tally extends Counted {
-  /** Messages as they are stored, doubled ones included. */
-  readonly raw: number;
-  readonly compactions: number;
-  readonly firstId: string | undefined;
-  /** The last of them; undefined where there is none, or none that has an id. */
-  readonly lastId: string | undefined;
-  readonly doubles: Doubles;
-}
-
-/** Older messages that were read with a page and not shown yet. */
-export interface Earlier {
-  readonly cursor: string;
-  readonly items: readonly Item[];
-  readonly complete: boolean;
-  readonly totals: Totals;
-  readonly timer: Timer;
-}
-
-interface Totals extends Counted {
-  readonly raw: number;
-  readonly compactions: number;
-}
-
-/** What a client is told of a batch. */
+/** What is told of a batch. */
 export interface ReplayMeta {
   readonly cursor: string | null;
   readonly hasMore: boolean;
@@ -61,6 +31,8 @@ export interface ReplayMeta {
 
 export interface Batch {
   readonly items: readonly Item[];
+  /** Cards of commands that run on in the background, by the call that launched each. */
+  readonly running: ReadonlyMap<string, ToolCard>;
   /** What the running turn has shown, behind the items. */
   readonly live: readonly Update[];
   readonly meta: ReplayMeta;
@@ -72,17 +44,18 @@ interface Window {
   /** Nothing stands before it. */
   readonly complete: boolean;
   readonly totals: Totals;
+  readonly raw: number;
 }
 
-const NO_TALLY: Tally = {
-  raw: 0,
-  messages: 0,
-  turns: 0,
-  compactions: 0,
-  firstId: undefined,
-  lastId: undefined,
-  doubles: new Map(),
-};
+/** What was read for a page: all but the last turn of then, which may have grown since. */
+export interface Earlier {
+  readonly items: readonly Item[];
+  readonly complete: boolean;
+  /** The history as it was then: where another is known, or an old message was written again, it serves nobody. */
+  readonly tally: Tally;
+  readonly rewritten: number;
+  readonly timer: Timer;
+}
 
 export class History {
   /** Histories that were looked through, as long as their answers live. */
@@ -92,58 +65,6 @@ export class History {
     private readonly deps: { readonly clock: Clock },
     private readonly residence: Residence,
   ) {}
-
-  /**
-   * A load is on its way: what is said from here on waits for it, unless it brings no message at all, or is for who
-   * follows the conversation anyway.
-   * @param client that will be shown the history.
-   * @param limit as `load` takes it.
-   * @param follows whether the client has it open already.
-   */
-  expect(conversation: Conversation, client: object, limit: number | undefined, follows: boolean): Reader {
-    const reader: Reader = { client, held: [], covered: 0 };
-    const { readers } = conversation;
-    const loads = [...readers].some((each) => each.client === client);
-    // Of a session that is away a resume may bring what was not told yet.
-    const told = follows && !loads && this.residence.isResident(conversation);
-    if (limit !== 0 && !told) readers.add(reader);
-    return reader;
-  }
-
-  /**
-   * It is over, or does not come: what waited is told, once, however many loads of this client it waited for.
-   * @param shown whether the client was shown the history, and with it what that covers.
-   */
-  unexpect(conversation: Conversation, reader: Reader, shown: boolean): void {
-    const { readers } = conversation;
-    if (!readers.delete(reader)) return;
-    const others = [...readers].filter(({ client }) => client === reader.client);
-    const [next] = others;
-    if (!shown && next) {
-      // What was said before the next one came is in the history that it brings.
-      const known = new Set(next.held);
-      const more = reader.held.filter((each) => !known.has(each));
-      next.held.unshift(...more);
-      next.covered += more.length;
-      return;
-    }
-    for (const [place, each] of reader.held.entries()) {
-      if (shown ? place >= reader.covered : !each.told) each.tell();
-      each.told = true;
-    }
-    if (shown) for (const { held } of others) for (const each of held) each.told = true;
-  }
-
-  /** Nothing of a prompt comes behind its answer: what waits for loads of its client is told now, and stays in what they show. */
-  tellBefore({ readers }: Conversation, client: object): void {
-    for (const { client: of, held } of readers) {
-      if (of !== client) continue;
-      for (const each of held) {
-        if (!each.told) each.tell();
-        each.told = true;
-      }
-    }
-  }
 
   /**
    * @param limit messages, of which the oldest brings the whole of its turn; undefined for all.
@@ -156,19 +77,24 @@ export class History {
     reader: Reader,
     signal: AbortSignal,
   ): Promise<Batch> {
-    const leave = () => this.unexpect(conversation, reader, false);
+    const leave = () => batchOver(conversation, reader, false);
     signal.addEventListener("abort", leave, { once: true });
     try {
-      if (conversation.backendId === undefined) return this.batch(conversation, NOTHING, limit, reader);
-      const snapshot = await this.residence.of(conversation);
-      if (snapshot) {
-        const window = this.whole(conversation, list(snapshot.messages));
-        return this.batch(conversation, window, limit, reader);
+      if (conversation.backendId === undefined) return this.batch(conversation, NOTHING, limit, true);
+      for (let attempt = 1; ; attempt++) {
+        const snapshot = await this.residence.of(conversation);
+        if (snapshot)
+          return this.batch(conversation, this.whole(conversation, list(snapshot.messages)), limit, true);
+        try {
+          const window = await this.newest(conversation, limit);
+          // All that was said up to this answer is in it, or in what is known of the running turn.
+          reader.covered = reader.held.length;
+          return this.batch(conversation, window, limit, false);
+        } catch (error) {
+          // Dropped since it was last heard of: the resume that brings it back brings the whole.
+          if (!isEvicted(error) || attempt >= BRING_UP_TRIES) throw error;
+        }
       }
-      const window = await this.newest(conversation, limit);
-      // All that was said up to this answer is in it, or in what is known of the running turn.
-      reader.covered = reader.held.length;
-      return this.batch(conversation, window, limit, undefined);
     } catch (error) {
       leave();
       throw error;
@@ -182,37 +108,85 @@ export class History {
    * @throws where the cursor is none of this history as it is now, or its session is not there: nothing is resumed for it.
    */
   async earlier(conversation: Conversation, cursor: string, limit: number): Promise<Batch> {
-    const place = placeOf(cursor, conversation);
-    if (!place || conversation.backendId === undefined) throw errors.cursorExpired();
-    const kept = conversation.earlier;
-    if (kept?.cursor === cursor) {
-      const start = batchStart(kept.items, kept.items.length, limit);
-      if (start !== undefined || kept.complete)
-        return this.page(conversation, kept, start ?? 0, kept.items.length);
+    // Somebody else may be bringing it up.
+    await conversation.opening?.catch(() => {});
+    const { backendId } = conversation;
+    if (backendId === undefined) throw errors.cursorExpired();
+    if (!this.residence.isResident(conversation)) throw errors.notAttached(conversation.id);
+    try {
+      // What was read before is worth something where a look at the newest messages finds what was known.
+      let want = this.kept(conversation) ? TURN_SLACK : 0;
+      for (;;) {
+        const { raw = 0, first: begun } = conversation.tally ?? {};
+        const { at = 0 } = placeOf(cursor, backendId, begun) ?? {};
+        const reach = 2 * Math.max(0, raw - at) + limit + TURN_SLACK;
+        if (want === 0) want = reach;
+        const window = await this.window(conversation, want);
+        const place = placeOf(cursor, backendId, conversation.tally?.first);
+        if (!place || !stands(conversation, window, place)) throw errors.cursorExpired();
+        const kept = this.kept(conversation);
+        const page =
+          (kept && this.cut(conversation, kept, window, place, limit)) ??
+          this.cut(conversation, window, window, place, limit);
+        if (page) return page;
+        if (window.complete) throw errors.cursorExpired();
+        want = want < reach ? reach : want * 4;
+      }
+    } catch (error) {
+      throw isEvicted(error) ? errors.notAttached(conversation.id) : error;
     }
-    if (!this.residence.holds(conversation)) throw errors.notAttached(conversation.id);
-    const tally = conversation.tally ?? NO_TALLY;
-    let want = 2 * Math.max(0, tally.raw - place.at) + limit + TURN_SLACK;
-    for (;;) {
-      const window = await this.window(conversation, want);
-      if (window.totals.compactions !== place.compactions) throw errors.cursorExpired();
-      const end = endOf(window, place);
-      if (end === undefined && window.complete) throw errors.cursorExpired();
-      const start = end === undefined ? undefined : batchStart(window.items, end, limit);
-      if (end !== undefined && (start !== undefined || window.complete))
-        return this.page(conversation, window, start ?? 0, end);
-      want *= 4;
-    }
+  }
+
+  /** The page before `place`, where it is in what was read; what was read is kept for the next. */
+  private cut(
+    conversation: Conversation,
+    read: Pick<Window, "items" | "complete">,
+    window: Window,
+    place: Place,
+    limit: number,
+  ): Batch | undefined {
+    const { items, complete } = read;
+    const end = endOf(items, read === window ? window.raw : undefined, place);
+    if (end === undefined) return undefined;
+    const start = batchStart(items, end, limit);
+    if (start === undefined && !complete) return undefined;
+    this.keep(conversation, read);
+    const from = start ?? 0;
+    const { totals, raw } = window;
+    return {
+      items: items.slice(from, end),
+      running: launchedCards(conversation),
+      live: [],
+      meta: metaOf(conversation, { items, complete, totals, raw }, from, end),
+    };
+  }
+
+  /** What was read for a page before, where it is what is there still. */
+  private kept({ earlier, tally }: Conversation): Earlier | undefined {
+    return earlier && earlier.tally === tally && earlier.rewritten === tally?.rewritten ? earlier : undefined;
+  }
+
+  private keep(conversation: Conversation, { items, complete }: Pick<Window, "items" | "complete">): void {
+    const { tally, earlier } = conversation;
+    if (!tally) return;
+    const last = items === earlier?.items ? items.length : items.findIndex(({ at }) => at >= tally.lastTurn);
+    forgetEarlier(conversation);
+    conversation.earlier = {
+      items: last < 0 || last === items.length ? items : items.slice(0, last),
+      complete,
+      tally,
+      rewritten: tally.rewritten,
+      timer: this.deps.clock.after(EARLIER_MS, () => forgetEarlier(conversation)),
+    };
   }
 
   /** What a resume has brought is the whole. */
   whole(conversation: Conversation, messages: readonly unknown[]): Window {
     const known = this.wholes.get(messages);
     if (known) return known;
-    forgetEarlier(conversation);
-    const items = transcript(messages);
-    conversation.tally = tallied(NO_TALLY, items, messages, doublesIn(messages));
-    const window = { items, complete: true, totals: totalsOf(items, messages.length) };
+    const { tally, items } = Tally.of(messages);
+    conversation.tally = tally;
+    const window = { items, complete: true, totals: tally.count(items), raw: tally.raw };
     this.wholes.set(messages, window);
     return window;
   }
@@ -221,62 +195,72 @@ export class History {
     if (limit === undefined) return this.readWhole(conversation);
     for (let want = limit + TURN_SLACK; ; want *= 4) {
       const window = await this.window(conversation, want);
-      const start = batchStart(window.items, cutOf(conversation, window.items), limit);
-      if (window.complete || start !== undefined) return window;
+      if (window.complete || batchStart(window.items, window.items.length, limit) !== undefined)
+        return window;
     }
-  }
-
-  private async readWhole(conversation: Conversation): Promise<Window> {
-    let messages = await this.read(conversation, {});
-    const { tally } = conversation;
-    // A session that is just being restored may give a part of what it has: then two reads have to agree.
-    if (tally?.lastId !== undefined && messages.length < tally.raw && !holds(messages, tally.lastId)) {
-      for (let reads = 0; reads < PREFIX_READS; reads++) {
-        await sleep(this.deps.clock, PREFIX_WAIT_MS);
-        const before = messages.length;
-        messages = await this.read(conversation, {});
-        if (messages.length === before) break;
-      }
-    }
-    return this.whole(conversation, messages);
   }
 
   /** The newest `want` messages as they are stored, and what is in all of them. */
   private async window(conversation: Conversation, want: number): Promise<Window> {
     const { tally } = conversation;
-    if (tally?.lastId === undefined) return this.readWhole(conversation);
+    // Of a conversation that was made here nothing was brought yet.
+    if (!tally) return this.readWhole(conversation);
+    const { raw, newest } = tally;
     const messages = await this.read(conversation, { limit: want });
-    let since: readonly unknown[];
-    const place = placeIn(messages, tally.lastId);
-    if (place >= 0) since = messages.slice(place + 1);
-    else {
-      since = await this.read(conversation, { afterMessageId: tally.lastId });
-      // A message that is not there any more counts as none, and everything is behind it.
-      const [first] = since;
-      if (since.length > 0 && messageIdOf(obj(obj(first).info)) === tally.firstId)
-        return this.readWhole(conversation);
+    // Another has read the whole meanwhile.
+    if (conversation.tally !== tally) return this.window(conversation, want);
+    if (messages.length < want && (newest === undefined || holds(messages, newest)))
+      return this.whole(conversation, messages);
+    const offset =
+      messages.length < want
+        ? undefined
+        : (tally.offsetOf(messages, raw) ?? (await this.gap(conversation, tally, messages)));
+    if (conversation.tally !== tally) return this.window(conversation, want);
+    if (offset === undefined) return this.readWhole(conversation);
+    tally.learn(messages, offset);
+    const items = transcript(messages, offset, tally.standsBefore(offset));
+    const totals = tally.count(items);
+    return { items, complete: false, totals, raw: tally.raw };
+  }
+
+  /**
+   * What came since the last turn that is known is more than was asked for.
+   * @returns where `messages` begin; undefined where they are not the end of what came since.
+   */
+  private async gap(
+    conversation: Conversation,
+    tally: Tally,
+    messages: readonly unknown[],
+  ): Promise<number | undefined> {
+    const { raw, anchor, lastTurn } = tally;
+    if (anchor === undefined) return undefined;
+    const since = await this.read(conversation, { afterMessageId: anchor });
+    const skipped = since.length - messages.length;
+    if (!tally.goesOn(since, raw) || skipped < 0 || idOf(since.at(-1)) !== idOf(messages.at(-1)))
+      return undefined;
+    tally.learn(since, lastTurn);
+    tally.count(transcript(since, lastTurn, tally.standsBefore(lastTurn)));
+    return lastTurn + skipped;
+  }
+
+  private async readWhole(conversation: Conversation): Promise<Window> {
+    const { tally } = conversation;
+    let messages = await this.read(conversation, {});
+    // A session that is just being restored may give a part of what it has: then two reads have to agree.
+    if (tally?.newest !== undefined && !holds(messages, tally.newest)) {
+      for (let reads = 0; reads < PREFIX_READS; reads++) {
+        await sleep(this.deps.clock, PREFIX_WAIT_MS);
+        const before = messages;
+        messages = await this.read(conversation, {});
+        if (messages.length === before.length && idOf(messages.at(-1)) === idOf(before.at(-1))) break;
+      }
     }
-    const raw = tally.raw + since.length;
-    const items = transcript(messages, Math.max(0, raw - messages.length), tally.doubles);
-    const appended =
-      place >= 0 ? items.filter(({ at }) => at >= tally.raw) : transcript(since, tally.raw, tally.doubles);
-    const more = totalsOf(appended, since.length);
-    conversation.tally = tallied(tally, appended, since, tally.doubles);
-    return {
-      items,
-      complete: messages.length < want,
-      totals: {
-        raw,
-        messages: tally.messages + more.messages,
-        turns: tally.turns + more.turns,
-        compactions: tally.compactions + more.compactions,
-      },
-    };
+    return this.whole(conversation, messages);
   }
 
   private async read(conversation: Conversation, params: Obj): Promise<readonly unknown[]> {
     const { backendId } = conversation;
-    const answer = await this.residence.call(
+    const answer = await this.residence.ask(
       conversation,
       "session/messages",
       { sessionId: backendId, ...params },
@@ -285,74 +269,15 @@ export class History {
     return list(obj(answer).messages);
   }
 
-  /** @param late there where something may have been said since the history was taken. */
-  private batch(
-    conversation: Conversation,
-    window: Window,
-    limit: number | undefined,
-    late: Reader | undefined,
-  ): Batch {
-    const end = late ? window.items.length : cutOf(conversation, window.items);
-    const start = limit === undefined ? 0 : (batchStart(window.items, end, limit) ?? 0);
-    const items = window.items.slice(start, end);
-    const drawn = new Set(
-      items.flatMap(({ parts }) =>
-        parts.flatMap((part) => (part.type === "tool" ? (toolCallIdOf(part) ?? []) : [])),
-      ),
-    );
-    const live = limit === 0 || late ? [] : [...conversation.live.updates(drawn)];
-    const { hasMore, cursor } = this.before(conversation, window, start);
-    return {
-      items,
-      live,
-      meta: metaOf(conversation, window.totals, items, cursor, hasMore),
-    };
+  /** @param late whether something may have been said since the history was taken: that comes behind it. */
+  private batch(conversation: Conversation, window: Window, limit: number | undefined, late: boolean): Batch {
+    const { items } = window;
+    const start = limit === undefined ? 0 : (batchStart(items, items.length, limit) ?? 0);
+    const shown = items.slice(start);
+    const { stored, live } = late || limit === 0 ? { stored: shown, live: [] } : unshown(conversation, shown);
+    const meta = metaOf(conversation, window, start, items.length);
+    return { items: stored, running: launchedCards(conversation), live, meta };
   }
-
-  private page(
-    conversation: Conversation,
-    window: Pick<Window, "items" | "complete" | "totals">,
-    start: number,
-    end: number,
-  ): Batch {
-    const items = window.items.slice(start, end);
-    const { hasMore, cursor } = this.before(conversation, window, start);
-    forgetEarlier(conversation);
-    if (hasMore && cursor !== null && start > 0) {
-      const timer = this.deps.clock.after(EARLIER_MS, () => forgetEarlier(conversation));
-      const { complete, totals } = window;
-      conversation.earlier = { cursor, items: window.items.slice(0, start), complete, totals, timer };
-    }
-    return { items, live: [], meta: metaOf(conversation, window.totals, items, cursor, hasMore) };
-  }
-
-  private before(
-    conversation: Conversation,
-    { items, complete, totals }: Pick<Window, "items" | "complete" | "totals">,
-    start: number,
-  ): { hasMore: boolean; cursor: string | null } {
-    const hasMore = !complete || counted(items, 0, start).messages > 0;
-    const at = items[start]?.at ?? totals.raw;
-    return { hasMore, cursor: cursorOf(conversation, items[start]?.id, at, totals.compactions) };
-  }
-}
-
-/**
- * Keeps an update for those who are about to be shown the history.
- * @param hold what tells it to one client.
- * @returns the clients that it is kept for.
- */
-export function holdBack(
-  { readers }: Conversation,
-  hold: (client: object) => () => void,
-): ReadonlySet<object> {
-  const kept = new Map<object, HeldBack>();
-  for (const { client, held } of readers) {
-    const known = kept.get(client) ?? { tell: hold(client), told: false };
-    kept.set(client, known);
-    held.push(known);
-  }
-  return new Set(kept.keys());
 }
 
 /** The history is not what it was, or nobody asks for more of it. */
@@ -361,126 +286,65 @@ export function forgetEarlier(conversation: Conversation): void {
   conversation.earlier = undefined;
 }
 
+/** The session was compacted: nothing that is known of its history holds. */
+export function historyCompacted(conversation: Conversation): void {
+  forgetEarlier(conversation);
+  conversation.tally = undefined;
+  conversation.compacted++;
+}
+
 const NOTHING: Window = {
   items: [],
   complete: true,
-  totals: { raw: 0, messages: 0, turns: 0, compactions: 0 },
+  totals: { messages: 0, turns: 0, compactions: 0 },
+  raw: 0,
 };
 
 function metaOf(
   conversation: Conversation,
-  totals: Totals,
-  items: readonly Item[],
-  cursor: string | null,
-  hasMore: boolean,
+  { items, complete, totals, raw }: Window,
+  start: number,
+  end: number,
 ): ReplayMeta {
-  const replayed = counted(items);
+  const replayed = counted(items, start, end);
+  const { backendId, tally, compacted, turns } = conversation;
+  const place = {
+    id: items[start]?.id,
+    at: items[start]?.at ?? raw,
+    compactions: totals.compactions,
+    compacted,
+    first: tally?.first,
+  };
   return {
-    cursor,
-    hasMore,
+    cursor: backendId === undefined ? null : cursorOf(backendId, place),
+    hasMore: !complete || counted(items, 0, start).messages > 0,
     replayedMessages: replayed.messages,
     replayedTurns: replayed.turns,
     totalMessages: totals.messages,
     totalTurns: totals.turns,
-    turnActive: isRunning(conversation.turns),
-  };
-}
-
-/** Where the running turn's own messages begin: what it has shown is known better here than in the store. */
-function cutOf({ turns, translate, live }: Conversation, items: readonly Item[]): number {
-  if (!turns.turn || live.isEmpty) return items.length;
-  const { asked } = translate.shown;
-  const place = asked === undefined ? -1 : items.findLastIndex(({ id }) => id === asked);
-  const last = place >= 0 ? place : items.findLastIndex(({ starts }) => starts);
-  return last < 0 ? items.length : last + 1;
-}
-
-function totalsOf(items: readonly Item[], raw: number): Totals {
-  return { raw, ...counted(items), compactions: compactionsIn(items) };
-}
-
-function compactionsIn(items: readonly Item[]): number {
-  return items.filter(({ folds }) => folds.some(({ kind }) => kind === "compact")).length;
-}
-
-/** What is known after `items`, which `messages` are, but for the last turn in them. */
-function tallied(
-  before: Tally,
-  items: readonly Item[],
-  messages: readonly unknown[],
-  doubles: Doubles,
-): Tally {
-  const firstId = before.firstId ?? messageIdOf(obj(obj(messages[0]).info));
-  const last = items.findLastIndex(({ starts }) => starts);
-  const behind = items[last];
-  if (!behind) return { ...before, firstId, doubles };
-  const lastId = messageIdOf(obj(obj(messages[behind.at - before.raw - 1]).info));
-  if (lastId === undefined) return { ...before, firstId, doubles };
-  const more = counted(items, 0, last);
-  return {
-    raw: behind.at,
-    messages: before.messages + more.messages,
-    turns: before.turns + more.turns,
-    compactions: before.compactions + compactionsIn(items.slice(0, last)),
-    firstId,
-    lastId,
-    doubles,
+    turnActive: isRunning(turns),
   };
 }
 
 function holds(messages: readonly unknown[], id: string): boolean {
-  return placeIn(messages, id) >= 0;
+  return messages.some((message) => idOf(message) === id);
 }
 
-function placeIn(messages: readonly unknown[], id: string): number {
-  return messages.findLastIndex((message) => messageIdOf(obj(obj(message).info)) === id);
+/** True where nothing has happened to the history since that makes a place in it void. */
+function stands({ compacted }: Conversation, { totals }: Window, place: Place): boolean {
+  return totals.compactions === place.compactions && compacted === place.compacted;
 }
 
-/** The end of what stands before a cursor: the place of its message; undefined where that is not there. */
-function endOf({ items, totals }: Pick<Window, "items" | "totals">, { id, at }: Place): number | undefined {
+/**
+ * The end of what stands before a cursor: the place of its message; undefined where that is not there.
+ * @param raw how many messages there are, where the items reach to the last of them.
+ */
+function endOf(items: readonly Item[], raw: number | undefined, { id, at }: Place): number | undefined {
   if (id === undefined) {
     // Behind the last message, as it was then.
     const place = items.findIndex((item) => item.at >= at);
-    return place >= 0 ? place : totals.raw === at ? items.length : undefined;
+    return place >= 0 ? place : raw === at ? items.length : undefined;
   }
   const place = items.findIndex((item) => item.id === id);
   return place >= 0 ? place : undefined;
-}
-
-interface Place {
-  /** The oldest message that was shown; undefined where none was. */
-  readonly id: string | undefined;
-  readonly at: number;
-  readonly compactions: number;
-}
-
-function cursorOf(
-  conversation: Conversation,
-  id: string | undefined,
-  at: number,
-  compactions: number,
-): string | null {
-  if (conversation.backendId === undefined) return null;
-  const value = [markOf(conversation.backendId), at, compactions, id ?? null];
-  return Buffer.from(JSON.stringify(value)).toString("base64url");
-}
-
-/** @returns undefined for what is no cursor of this conversation. */
-function placeOf(cursor: string, { backendId }: Conversation): Place | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(Buffer.from(cursor, "base64url").toString());
-  } catch {
-    return undefined;
-  }
-  const [mark, at, compactions, id] = list(value);
-  const whole = (each: unknown): each is number => Number.isSafeInteger(each) && Number(each) >= 0;
-  if (backendId === undefined || mark !== markOf(backendId)) return undefined;
-  if (!whole(at) || !whole(compactions) || (id !== null && typeof id !== "string")) return undefined;
-  return { at, compactions, id: id ?? undefined };
-}
-
-/** Tells one session's cursors from another's. */
-function markOf(backendId: string): string {
-  return createHash("sha256").update(backendId).digest("base64url").slice(0, 8);
 }

@@ -14,7 +14,7 @@ import type { Update } from "../translate/updates.ts";
 import { turnUsage } from "../translate/usage.ts";
 import type { TurnEnd } from "../turn/machine.ts";
 import type { Conversation } from "./conversation.ts";
-import { forgetEarlier } from "./history.ts";
+import { historyCompacted } from "./history.ts";
 import { FILL_DEADLINE_MS, REVISION_STEP } from "./limits.ts";
 import type { Registry } from "./registry.ts";
 import type { TurnRunner } from "./turns.ts";
@@ -164,7 +164,7 @@ export class Intake {
       if (reason === "prompt_started" || reason === "compact_started") {
         this.turns.dispatch(conversation, { type: "lockTaken", compaction: reason === "compact_started" });
       } else if (LOCK_FREE.has(reason)) {
-        if (reason === "session_compacted") forgetEarlier(conversation);
+        if (reason === "session_compacted") historyCompacted(conversation);
         this.turns.dispatch(conversation, { type: "lockFree", failed: reason === "prompt_failed" });
       }
       this.hooks.settings(conversation, obj(params.patch));

@@ -14,6 +14,13 @@ type Entry =
     }
   | { readonly cardId: string };
 
+/** Of one message, or of one card. */
+export interface Shown {
+  readonly messageId: string | undefined;
+  readonly card: ToolCard | undefined;
+  readonly updates: readonly Update[];
+}
+
 /** Room for so many characters is made with the first piece. */
 const FIRST_CHARS = 512;
 const NOTHING = new Uint16Array(0);
@@ -29,12 +36,12 @@ export class LiveLog {
   private role: Role | undefined;
   private messageId: string | undefined;
   private from = 0;
-  private entries: Entry[] = [];
+  private stretches: Entry[] = [];
   /** Cards as they are now. */
   private cards = new Map<string, ToolCard>();
 
   get isEmpty(): boolean {
-    return this.role === undefined && this.entries.length === 0;
+    return this.role === undefined && this.stretches.length === 0;
   }
 
   note(update: Update): void {
@@ -52,29 +59,24 @@ export class LiveLog {
       const { card } = update;
       if (!this.cards.has(card.id)) {
         this.endText();
-        this.entries.push({ cardId: card.id });
+        this.stretches.push({ cardId: card.id });
       }
       this.cards.set(card.id, card);
     }
   }
 
-  /** @param drawn cards that the history has shown already. */
-  *updates(drawn: ReadonlySet<string>): Generator<Update> {
+  /** What was shown, in order: a stretch of text of one message, or a card as it is now. */
+  *entries(): Generator<Shown> {
     this.endText();
-    for (const entry of this.entries) {
+    for (const entry of this.stretches) {
       if ("role" in entry) {
         const { role, messageId, from, to } = entry;
-        yield { kind: "text", role, messageId, text: this.textOf(from, to) };
+        const text = this.textOf(from, to);
+        yield { messageId, card: undefined, updates: [{ kind: "text", role, messageId, text }] };
         continue;
       }
       const card = this.cards.get(entry.cardId);
-      if (!card || drawn.has(card.id)) continue;
-      const { output } = card;
-      yield { kind: "tool", change: "opened", card };
-      if (card.command && output !== "")
-        yield { kind: "tool", change: "output", card, appended: output, soFar: output };
-      const ended = card.status === "completed" || card.status === "failed";
-      if (ended) yield { kind: "tool", change: "closed", card };
+      if (card) yield { messageId: undefined, card, updates: cardAsItIs(card) };
     }
   }
 
@@ -84,14 +86,14 @@ export class LiveLog {
     this.messageId = undefined;
     this.text = NOTHING;
     this.length = 0;
-    this.entries = [];
+    this.stretches = [];
     this.cards = new Map();
   }
 
   private endText(): void {
     const { role, messageId, from } = this;
     if (role === undefined) return;
-    this.entries.push({ role, messageId, from, to: this.length });
+    this.stretches.push({ role, messageId, from, to: this.length });
     this.role = undefined;
   }
 
@@ -112,4 +114,16 @@ export class LiveLog {
     // Unlike a decoder this leaves halves of characters as they are.
     return Buffer.from(this.text.buffer, from * 2, (to - from) * 2).toString("utf16le");
   }
+}
+
+/** What draws a card as it is now; what becomes of it meanwhile changes none of it. */
+export function cardAsItIs(card: ToolCard): Update[] {
+  const now = { ...card };
+  const { output } = now;
+  const updates: Update[] = [{ kind: "tool", change: "opened", card: now }];
+  if (now.command && output !== "")
+    updates.push({ kind: "tool", change: "output", card: now, appended: output, soFar: output });
+  if (now.status === "completed" || now.status === "failed")
+    updates.push({ kind: "tool", change: "closed", card: now });
+  return updates;
 }

@@ -210,6 +210,26 @@ export class Residence {
     return snapshot;
   }
 
+  /**
+   * A call on a session that is resident, as far as is known: nothing is brought up for it.
+   * @throws what the backend says, where it has dropped the session; the next who needs it brings it up.
+   */
+  async ask(
+    conversation: Conversation,
+    method: string,
+    params: Obj,
+    optional: readonly string[],
+  ): Promise<unknown> {
+    const { residentIn, residency } = conversation;
+    try {
+      return await this.deps.backend.call(method, params, optional);
+    } catch (error) {
+      if (isEvicted(error) && conversation.residency === residency && conversation.residentIn === residentIn)
+        conversation.residentIn = 0;
+      throw error;
+    }
+  }
+
   /** A call that brings nothing up: what makes a session ready would wait for itself. */
   private readonly direct: Call = (_conversation, method, params, optional = [], options = {}) =>
     this.deps.backend.call(method, params, optional, options);
@@ -447,7 +467,7 @@ export function isBusy(error: unknown): boolean {
   return error instanceof RpcError && (error.code === CODE.busy || (error.code === 1308 && saysBusy(error)));
 }
 
-function isEvicted(error: unknown): boolean {
+export function isEvicted(error: unknown): boolean {
   return error instanceof RpcError && error.code === CODE.notResident;
 }
 

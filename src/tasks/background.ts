@@ -46,7 +46,12 @@ export function knowsTask(book: TaskBook, taskId: string): boolean {
 
 /** How many tasks still run. */
 export function openTasks(book: TaskBook): number {
-  return [...book.tasks.values()].filter((task) => isOpen(task.card)).length;
+  return openCards(book).length;
+}
+
+/** The cards of those that still run. */
+export function openCards({ tasks }: TaskBook): Card[] {
+  return [...tasks.values()].map(({ card }) => card).filter(isOpen);
 }
 
 /** One `session.updated` that names a task; any other gives nothing. */

@@ -22,31 +22,36 @@ export interface Message {
   readonly id: string | undefined;
   readonly info: Obj;
   readonly parts: readonly Obj[];
+  /** The message that is stored before it; undefined where that is not known, or has no id. */
+  readonly before: string | undefined;
 }
-
-/** Which ids stand several times in a history, and where each stands first, counted from its beginning. */
-export type Doubles = ReadonlyMap<string, number>;
 
 /**
  * Of several messages with one id the latest, at the first one's place.
  * @param offset how many stand before these.
- * @param doubles of the whole history: one whose first place is before these is not one of these.
+ * @param before tells whether a message's first place is before these: then it is not one of these.
  */
-export function latestById(messages: readonly unknown[], offset = 0, doubles?: Doubles): Message[] {
+export function latestById(
+  messages: readonly unknown[],
+  offset = 0,
+  before: (id: string) => boolean = () => false,
+): Message[] {
   const order: Message[] = [];
   const places = new Map<string, number>();
+  let last: string | undefined;
   for (const [index, value] of messages.entries()) {
     const info = obj(obj(value).info);
     const id = messageIdOf(info);
-    const message = { at: offset + index, id, info, parts: list(obj(value).parts).map(obj) };
+    const message = { at: offset + index, id, info, parts: list(obj(value).parts).map(obj), before: last };
+    last = id;
     const place = id === undefined ? undefined : places.get(id);
     if (place !== undefined) {
-      order[place] = { ...message, at: order[place]?.at ?? message.at };
+      const { at, before } = order[place] ?? message;
+      order[place] = { ...message, at, before };
       continue;
     }
     if (id !== undefined) {
-      const first = doubles?.get(id);
-      if (first !== undefined && first < offset) continue;
+      if (before(id)) continue;
       places.set(id, order.length);
     }
     order.push(message);

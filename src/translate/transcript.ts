@@ -4,16 +4,9 @@
  */
 
 import type { Language } from "../locale/index.ts";
-import { type Obj, obj, text } from "../platform/json.ts";
+import { type Obj, text } from "../platform/json.ts";
 import { closeOpenCards, newTranslateState } from "./events.ts";
-import {
-  assistantPart,
-  type Doubles,
-  failedInPassing,
-  latestById,
-  type Message,
-  messageIdOf,
-} from "./history.ts";
+import { assistantPart, failedInPassing, latestById, type Message, toolCallIdOf } from "./history.ts";
 import { type Fold, isHidden, isSummary, personSaid, type SentFile, textOf } from "./plumbing.ts";
 import { Repeats } from "./repeat.ts";
 import type { Update } from "./updates.ts";
@@ -34,14 +27,19 @@ export interface Item extends Message {
 /**
  * @param messages `{info, parts}` in order; the latest of several with one id counts, at the first one's place.
  * @param offset how many stand before these.
- * @param doubles of the whole history: one whose first place is before these is not one of these.
+ * @param standsBefore tells of a message's id whether it stands before these: then it is not one of these.
  */
-export function transcript(messages: readonly unknown[], offset = 0, doubles?: Doubles): Item[] {
+export function transcript(
+  messages: readonly unknown[],
+  offset = 0,
+  standsBefore?: (id: string) => boolean,
+): Item[] {
   const items: Item[] = [];
   /** The person's last words, where nothing answered them yet, or a failure that is tried again. */
   let tried: string | undefined;
   let last: string | undefined;
-  for (const { at, id, info, parts } of latestById(messages, offset, doubles)) {
+  for (const message of latestById(messages, offset, standsBefore)) {
+    const { info, parts } = message;
     if (info.role === "user") {
       const { words, files, folds } = personSaid(info, parts);
       const again = words !== "" && words === tried;
@@ -52,10 +50,7 @@ export function transcript(messages: readonly unknown[], offset = 0, doubles?: D
       }
       const starts = (words !== "" || files.length > 0) && !again;
       items.push({
-        at,
-        id,
-        info,
-        parts,
+        ...message,
         words,
         files,
         folds,
@@ -69,23 +64,9 @@ export function transcript(messages: readonly unknown[], offset = 0, doubles?: D
     const folds: Fold[] = isSummary(info) ? [{ kind: "compact", text: textOf(parts) }] : [];
     if (!hidden) tried = failedInPassing(info) ? last : undefined;
     const shows = folds.length > 0 || (!hidden && parts.some(shown));
-    items.push({ at, id, info, parts, words: "", files: [], folds, starts: false, again: false, shows });
+    items.push({ ...message, words: "", files: [], folds, starts: false, again: false, shows });
   }
   return items;
-}
-
-/** Ids that stand several times, each with its first place. */
-export function doublesIn(messages: readonly unknown[]): Doubles {
-  const first = new Map<string, number>();
-  const doubles = new Map<string, number>();
-  messages.forEach((value, at) => {
-    const id = messageIdOf(obj(obj(value).info));
-    if (id === undefined) return;
-    const place = first.get(id);
-    if (place === undefined) first.set(id, at);
-    else doubles.set(id, place);
-  });
-  return doubles;
 }
 
 function shown(part: Obj): boolean {
@@ -111,18 +92,28 @@ export function counted(items: readonly Item[], from = 0, to = items.length): Co
 
 /**
  * Where a batch of `limit` messages that ends before `end` begins: at the start of the turn that the oldest of them is in.
- * @returns undefined where that is before the first item.
+ * @returns undefined where that is before the first item, or there are not so many.
  */
 export function batchStart(items: readonly Item[], end: number, limit: number): number | undefined {
   if (limit <= 0) return end;
   let at = end;
-  for (let left = limit; at > 0 && left > 0; ) if (items[--at]?.shows) left--;
+  let left = limit;
+  while (at > 0 && left > 0) if (items[--at]?.shows) left--;
+  if (left > 0) return undefined;
   while (at > 0 && !items[at]?.starts) at--;
   return items[at]?.starts ? at : undefined;
 }
 
-/** Updates in order, each to be rendered before the next is taken: a card is one object that changes as it goes. */
-export function* replay(items: Iterable<Item>, cwd: string, language: Language): Generator<Update> {
+/**
+ * Updates in order, each to be rendered before the next is taken: a card is one object that changes as it goes.
+ * @param running draws the card of a call that runs on in the background: what is stored says no more than its launch.
+ */
+export function* replay(
+  items: Iterable<Item>,
+  cwd: string,
+  language: Language,
+  running: (toolCallId: string) => readonly Update[] | undefined = () => undefined,
+): Generator<Update> {
   const state = newTranslateState(cwd, language);
   const drawn = new Set<string>();
   const repeats = { agent: new Repeats(), thought: new Repeats() };
@@ -147,6 +138,13 @@ export function* replay(items: Iterable<Item>, cwd: string, language: Language):
     }
     if (isHidden(info) || isSummary(info)) continue;
     for (const part of parts) {
+      const call = part.type === "tool" ? toolCallIdOf(part) : undefined;
+      const card = call === undefined || drawn.has(call) ? undefined : running(call);
+      if (call !== undefined && card) {
+        drawn.add(call);
+        yield* card;
+        continue;
+      }
       for (const update of assistantPart(state, part, id, drawn)) {
         if (update.kind !== "text" || update.role === "user") yield update;
         else {
