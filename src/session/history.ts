@@ -217,7 +217,7 @@ export class History {
         : (tally.offsetOf(messages, raw) ?? (await this.gap(conversation, tally, messages)));
     if (conversation.tally !== tally) return this.window(conversation, want);
     if (offset === undefined) return this.readWhole(conversation);
-    tally.learn(messages, offset);
+    if (tally.learn(messages, offset)) return this.readWhole(conversation);
     const items = transcript(messages, offset, tally.standsBefore(offset));
     const totals = tally.count(items);
     return { items, complete: false, totals, raw: tally.raw };
@@ -238,7 +238,7 @@ export class History {
     const skipped = since.length - messages.length;
     if (!tally.goesOn(since, raw) || skipped < 0 || idOf(since.at(-1)) !== idOf(messages.at(-1)))
       return undefined;
-    tally.learn(since, lastTurn);
+    if (tally.learn(since, lastTurn)) return undefined;
     tally.count(transcript(since, lastTurn, tally.standsBefore(lastTurn)));
     return lastTurn + skipped;
   }
@@ -343,7 +343,7 @@ function endOf(items: readonly Item[], raw: number | undefined, { id, at }: Plac
   if (id === undefined) {
     // Behind the last message, as it was then.
     const place = items.findIndex((item) => item.at >= at);
-    return place >= 0 ? place : raw === at ? items.length : undefined;
+    return place >= 0 ? place : raw !== undefined && raw >= at ? items.length : undefined;
   }
   const place = items.findIndex((item) => item.id === id);
   return place >= 0 ? place : undefined;

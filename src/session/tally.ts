@@ -80,14 +80,20 @@ export class Tally {
     return (id) => (this.places.get(numberOf(id)) ?? offset) < offset;
   }
 
-  /** Notes where messages stand that begin at `offset`. */
-  learn(messages: readonly unknown[], offset: number): void {
+  /**
+   * Notes where messages stand that begin at `offset`.
+   * @returns whether one that was counted was written again: what it counts for may be another now.
+   */
+  learn(messages: readonly unknown[], offset: number): boolean {
+    let recount = false;
     if (offset === 0) this.first = idOf(messages[0]);
     for (let at = Math.max(this.raw, offset); at < offset + messages.length; at++) {
       const id = idOf(messages[at - offset]);
       if (id !== undefined) {
         const number = numberOf(id);
-        if (this.places.has(number)) {
+        const place = this.places.get(number);
+        if (place !== undefined) {
+          if (place < this.settled) recount = true;
           this.doubled.add(at);
           this.rewritten++;
         } else this.places.set(number, at);
@@ -95,6 +101,7 @@ export class Tally {
       this.newest = id;
     }
     this.raw = Math.max(this.raw, offset + messages.length);
+    return recount;
   }
 
   /**

@@ -1,185 +1,10 @@
 /** Loads, tails and pages over any history: joined they are the whole, and nothing at a seam is lost or told twice. */
 
 import { expect, test } from "bun:test";
-import type { PlayedServer } from "../support/bridge.ts";
 import type { Json, PlainClient, RemoteError } from "../support/plainClient.ts";
 import { sessionEvent, settle, startPlayed } from "../support/played.ts";
 import { eachSeedAsync, Random } from "../support/random.ts";
-
-interface Message {
-  readonly info: Json;
-  readonly parts: readonly Json[];
-}
-
-const user = (id: string, text: string, more: Json = {}): Message => ({
-  info: { messageId: id, role: "user", ...more },
-  parts: [{ type: "text", text }],
-});
-
-const agent = (id: string, ...parts: Json[]): Message => ({
-  info: { messageId: id, role: "assistant" },
-  parts,
-});
-const words = (text: string): Json => ({ type: "text", text });
-const tool = (callId: string): Json => ({
-  type: "tool",
-  callId,
-  tool: "Read",
-  state: { status: "completed", input: { file_path: "/one/a.ts" }, output: "lines" },
-});
-
-const plumbing = (kind: string, text: string, id: string): Message =>
-  user(id, text, { semantics: { kind, origin: "agent_runtime", transcriptVisibility: "hidden" } });
-
-/** A session as the backend keeps it. */
-class Store {
-  readonly messages: Message[] = [];
-  private next = 1;
-  /** Reads that give a part of what there is. */
-  prefixReads = 0;
-  readonly asked: Json[] = [];
-  /** The next read is answered by `release`. */
-  hold = false;
-  release = () => {};
-
-  constructor(private readonly random: Random) {}
-
-  id(): string {
-    return `m${this.next++}`;
-  }
-
-  turn(): void {
-    const { random } = this;
-    const number = this.next;
-    const prompt = user(this.id(), `prompt ${number}`);
-    this.messages.push(prompt);
-    for (let n = random.int(0, 3); n > 0; n--) {
-      const id = this.id();
-      const parts = [
-        ...(random.chance(0.3) ? [{ type: "reasoning", text: `thought ${id}` }] : []),
-        ...(random.chance(0.7) ? [words(`said ${id}`)] : []),
-        ...(random.chance(0.4) ? [tool(`c${id}`)] : []),
-        ...(random.chance(0.2) ? [{ type: "step-finish" }] : []),
-      ];
-      this.messages.push(agent(id, ...parts));
-    }
-    if (random.chance(0.15)) this.messages.push(plumbing("todo_reminder", "nudge", this.id()));
-    if (random.chance(0.1))
-      this.messages.push(
-        plumbing("background_notification", "<task-notification>x</task-notification>", this.id()),
-      );
-    // One that was written again, not beside itself.
-    if (random.chance(0.1)) {
-      const old = random.pick(this.messages);
-      const text = `again ${this.next++}`;
-      this.messages.push(
-        old.info.role === "user" ? { ...old, parts: [words(text)] } : { ...old, parts: [words(text)] },
-      );
-    }
-  }
-
-  compact(): void {
-    this.messages.push(plumbing("compact_summary", "What was said so far.", this.id()));
-  }
-
-  read({ limit, afterMessageId }: Json): readonly Message[] {
-    let all: readonly Message[] = this.messages;
-    if (this.prefixReads > 0) {
-      all = all.slice(0, Math.ceil(all.length / (this.prefixReads + 1)));
-      this.prefixReads--;
-    }
-    if (afterMessageId !== undefined) {
-      const at = all.findLastIndex(({ info }) => info.messageId === afterMessageId);
-      if (at >= 0) all = all.slice(at + 1);
-    }
-    return typeof limit === "number" ? all.slice(-limit) : all;
-  }
-
-  /** What the backend's answers are, until the test is over. */
-  serve(server: PlayedServer): () => void {
-    let on = true;
-    const methods = ["session/resume", "session/subscribe", "session/messages"];
-    void (async () => {
-      while (on) {
-        const frame = await server
-          .take((each) => methods.includes(String(each.method)), 60_000)
-          .catch(() => undefined);
-        if (!frame || !on) return;
-        const params = frame.params as Json;
-        if (frame.method === "session/subscribe") server.push({ id: frame.id, result: {} });
-        else if (frame.method === "session/resume")
-          server.push({
-            id: frame.id,
-            result: {
-              session: { sessionId: params.sessionId },
-              runtime: { eventSeq: 0 },
-              messages: [...this.messages],
-            },
-          });
-        else {
-          this.asked.push(params);
-          const answer = () => server.push({ id: frame.id, result: { messages: this.read(params) } });
-          if (this.hold) this.release = answer;
-          else answer();
-        }
-      }
-    })();
-    return () => (on = false);
-  }
-}
-
-/** What a client was shown since `from`, one line an update. */
-function shown(client: PlainClient, id: string, from = 0): string[] {
-  return client
-    .updates(id)
-    .slice(from)
-    .flatMap((update) => {
-      const kind = String(update.sessionUpdate);
-      const text = ((update.content as Json)?.text ?? "") as string;
-      if (kind === "user_message_chunk") return [`user ${update.messageId} ${text}`];
-      if (kind === "agent_message_chunk") return [`agent ${update.messageId} ${text}`];
-      if (kind === "agent_thought_chunk") return [`thought ${update.messageId} ${text}`];
-      if (kind === "tool_call") return [`card ${update.toolCallId}`];
-      return [];
-    });
-}
-
-interface Loaded {
-  readonly lines: string[];
-  readonly meta: Json;
-}
-
-async function load(client: PlainClient, id: string, limit?: number): Promise<Loaded> {
-  const from = client.updates(id).length;
-  const answer = await client.request("session/load", {
-    sessionId: id,
-    cwd: "/one",
-    mcpServers: [],
-    ...(limit === undefined ? {} : { _meta: { zcode: { limit } } }),
-  });
-  return { lines: shown(client, id, from), meta: answer.replayMeta as Json };
-}
-
-async function earlier(client: PlainClient, id: string, before: unknown, limit?: number): Promise<Loaded> {
-  const from = client.updates(id).length;
-  const params = { sessionId: id, before, ...(limit === undefined ? {} : { limit }) };
-  const answer = await client.request("session/load_earlier", params);
-  return { lines: shown(client, id, from), meta: answer.replayMeta as Json };
-}
-
-const startsTurn = (lines: readonly string[]) => lines.length === 0 || lines[0]!.startsWith("user ");
-
-async function begin(random: Random, turns: number) {
-  const played = await startPlayed();
-  const store = new Store(random);
-  for (let n = 0; n < turns; n++) store.turn();
-  const stop = store.serve(played.server);
-  const end = async () => {
-    stop();
-    await played.test.bridge.close();
-  };
-  return { ...played, store, end };
-}
+import { agent, begin, earlier, load, shown, startsTurn, tool, user, words } from "../support/stored.ts";
 
 test("R42 R43 R44 R45 B15 whatever the history, tails and pages join to the whole, no turn is cut, and what is told of them is true", async () => {
   await eachSeedAsync(60, async (random) => {
@@ -317,7 +142,10 @@ test("B5 B15 a history that is still being restored is read until it is whole", 
   for (const [limit, reads] of [
     [undefined, 1],
     [undefined, 3],
+    [5, 1],
     [5, 2],
+    [5, 3],
+    [1, 4],
   ] as const) {
     store.prefixReads = reads;
     const { lines, meta } = await load(client, "s", limit);

@@ -1,0 +1,301 @@
+/** Tails and pages while the history changes: what is told is what is there, and it costs no more than it must. */
+
+import { expect, test } from "bun:test";
+import type { Json, PlainClient, RemoteError } from "../support/plainClient.ts";
+import { sessionEvent, settle } from "../support/played.ts";
+import { eachSeedAsync, Random } from "../support/random.ts";
+import { agent, begin, earlier, type Loaded, load, shown, user, words } from "../support/stored.ts";
+
+const EXPIRED = { code: -32602, message: expect.stringContaining("cursor expired") };
+const NOT_OPEN = { code: -32002 };
+
+/** The message of the first line. */
+const oldest = (lines: readonly string[]) => lines[0]?.split(" ")[1];
+
+const failed = (each: Promise<unknown>) => each.catch((error: RemoteError) => error);
+
+test("R42 R43 R44 R45 B5 B15 whatever is loaded, paged, appended, written again, compacted and dropped, in any order and by two clients, each sees what is there", async () => {
+  await eachSeedAsync(80, async (random) => {
+    const { test, client, store, end } = await begin(random, random.int(1, 30));
+    const second = test.client();
+    await second.initialize();
+    /** What stands before what each has seen since its last load. */
+    const views = new Map<PlainClient, { meta: Json; before: string | number; stale: boolean }>();
+    const tailOf = ({ lines, meta }: Loaded) => {
+      const truth = store.truth();
+      expect(truth.lines.slice(truth.lines.length - lines.length)).toEqual(lines);
+      expect([meta.totalMessages, meta.totalTurns]).toEqual([truth.messages, truth.turns]);
+      expect(meta.hasMore).toBe(lines.length < truth.lines.length);
+      if (meta.hasMore) expect(lines.length === 0 || lines[0]!.startsWith("user ")).toBe(true);
+    };
+    for (let step = 0; step < 25; step++) {
+      const each = random.pick([client, second]);
+      const view = views.get(each);
+      const kind = random.pick(["load", "page", "page", "page", "turn", "rewrite", "compact", "evict"]);
+      if (kind === "turn") store.turn();
+      else if (kind === "rewrite" && random.chance(0.5)) store.rewrite();
+      else if (kind === "compact" && random.chance(0.3)) {
+        store.compact();
+        for (const seen of views.values()) seen.stale = true;
+      } else if (kind === "evict" && random.chance(0.3)) store.evicted = true;
+      else if (kind === "load" || !view) {
+        const stored = store.messages.length;
+        const limit = random.pick([undefined, 0, 1, 3, 10, 50]);
+        const loaded = await load(each, "s", limit);
+        // Who follows it is told what a resume brings that nobody has seen: no part of a batch that is empty.
+        if (limit === 0) loaded.lines.length = 0;
+        tailOf(loaded);
+        views.set(each, { meta: loaded.meta, before: oldest(loaded.lines) ?? stored, stale: false });
+      } else if (kind === "page" && view.meta.hasMore) {
+        const { evicted, resumes } = store;
+        const paging = earlier(each, "s", view.meta.cursor, random.pick([undefined, 1, 3, 20]));
+        if (evicted) {
+          expect(await failed(paging)).toMatchObject(NOT_OPEN);
+          expect(store.resumes).toBe(resumes);
+          views.delete(each);
+          continue;
+        }
+        if (view.stale) {
+          expect(await failed(paging)).toMatchObject(EXPIRED);
+          views.delete(each);
+          continue;
+        }
+        const page = await paging;
+        const truth = store.truth();
+        const { lines } = store.truth(view.before);
+        expect(page.lines.length).toBeGreaterThan(0);
+        expect(lines.slice(-page.lines.length)).toEqual(page.lines);
+        expect([page.meta.totalMessages, page.meta.totalTurns]).toEqual([truth.messages, truth.turns]);
+        expect(page.meta.hasMore).toBe(page.lines.length < lines.length);
+        if (page.meta.hasMore) expect(page.lines[0]).toStartWith("user ");
+        view.before = oldest(page.lines)!;
+        view.meta = page.meta;
+      }
+    }
+    await end();
+  });
+}, 120_000);
+
+test("R45 R44 what was read ahead is worth nothing once the history is another one: after messages are gone, a compaction that was only heard of, and an end of the process", async () => {
+  const { client, server, store, end } = await begin(new Random(3), 60);
+  const ahead = async () => {
+    const { meta } = await load(client, "s", 2);
+    // Reads more than it shows.
+    return (await earlier(client, "s", meta.cursor, 5)).meta.cursor;
+  };
+  let cursor = await ahead();
+  store.messages.splice(-20);
+  expect(await failed(earlier(client, "s", cursor, 5))).toMatchObject(EXPIRED);
+  cursor = await ahead();
+  // What was said so far takes the place of the first messages.
+  store.messages.splice(0, 40);
+  store.compact();
+  expect(await failed(earlier(client, "s", cursor, 5))).toMatchObject(EXPIRED);
+  expect((await load(client, "s", 2)).meta.totalMessages).toBe(store.truth().messages);
+  cursor = await ahead();
+  server.push({
+    method: "state.updated",
+    params: { sessionId: "s", reason: "session_compacted", patch: {} },
+  });
+  await settle();
+  expect(await failed(earlier(client, "s", cursor, 5))).toMatchObject(EXPIRED);
+  cursor = await ahead();
+  const asked = store.asked.length;
+  server.die(1);
+  await settle();
+  expect(await failed(earlier(client, "s", cursor, 5))).toMatchObject(NOT_OPEN);
+  expect(store.asked).toHaveLength(asked);
+  await end();
+});
+
+test("R44 however many clients page at once, they share what is read", async () => {
+  for (const clients of [1, 3]) {
+    const { test, client, store, end } = await begin(new Random(4), 400);
+    const all = [client];
+    for (let n = 1; n < clients; n++) {
+      const more = test.client();
+      await more.initialize();
+      all.push(more);
+    }
+    const metas = await Promise.all(all.map(async (each) => (await load(each, "s", 30)).meta));
+    store.asked.length = 0;
+    let pages = 0;
+    while (metas.some(({ hasMore }) => hasMore)) {
+      for (const [n, each] of all.entries()) {
+        if (!metas[n]!.hasMore) continue;
+        metas[n] = (await earlier(each, "s", metas[n]!.cursor, 30)).meta;
+        pages++;
+      }
+    }
+    const read = store.asked.reduce(
+      (sum, { limit }) => sum + Math.min(Number(limit ?? Number.POSITIVE_INFINITY), store.messages.length),
+      0,
+    );
+    // Beside a look at the newest ones for each page.
+    expect(read - pages * 20).toBeLessThan(4 * store.messages.length);
+    await end();
+  }
+});
+
+test("R46 who loads anew what it follows is shown what was said since it asked once, behind what was said before", async () => {
+  const { client, server, store, end } = await begin(new Random(1), 2);
+  await load(client, "s");
+  void client.prompt("s", "go");
+  const send = await server.take((frame) => frame.method === "session/send");
+  server.push({ id: send.id, result: { accepted: true } });
+  const { inputId } = send.params as Json;
+  let seq = 0;
+  const event = (type: string, payload: Json) => server.push(sessionEvent("s", ++seq, type, payload));
+  const say = (delta: string) =>
+    event("model.streaming", { kind: "text_delta", assistantMessageId: "aN", delta });
+  store.messages.push(user("uN", "go"));
+  event("turn.started", { inputId, messageId: "uN" });
+  say("one ");
+  await settle();
+  store.hold = true;
+  const from = client.updates("s").length;
+  const loading = load(client, "s", 1);
+  await settle();
+  say("two ");
+  await settle();
+  expect(shown(client, "s", from)).toEqual([]);
+  store.release();
+  say("three");
+  await loading;
+  await settle();
+  expect(shown(client, "s", from)).toEqual(["user uN go", "agent aN one two ", "agent aN three"]);
+  await end();
+});
+
+test("R46 a load in mid-turn shows the answer before it, a prompt that is not stored yet, and what was put in, each in its place", async () => {
+  for (const kind of ["not stored", "unnamed and stored", "a notification", "put in"] as const) {
+    const { test, client, server, store, end } = await begin(new Random(1), 0);
+    store.messages.push(user("u1", "first"), agent("a1", words("Answer.")));
+    await load(client, "s");
+    let seq = 0;
+    const event = (type: string, payload: Json) => server.push(sessionEvent("s", ++seq, type, payload));
+    const say = (assistantMessageId: string, delta: string) =>
+      event("model.streaming", { kind: "text_delta", assistantMessageId, delta });
+    if (kind === "a notification") {
+      event("turn.started", { inputSource: "background_task", inputVisibility: "model-only" });
+    } else {
+      void client.prompt("s", "go");
+      const send = await server.take((frame) => frame.method === "session/send");
+      server.push({ id: send.id, result: { accepted: true } });
+      const named = kind === "unnamed and stored" ? {} : { messageId: "uN" };
+      event("turn.started", { inputId: (send.params as Json).inputId, ...named });
+    }
+    if (kind === "put in" || kind === "unnamed and stored") store.messages.push(user("uN", "go"));
+    say("aN", "Working. ");
+    await settle();
+    if (kind !== "not stored") store.messages.push(agent("aN", words("Wor")));
+    if (kind === "put in") {
+      store.messages.push(user("uS", "this too"));
+      say("aO", "Also. ");
+      await settle();
+    }
+    const other = test.client();
+    await other.initialize();
+    const { lines, meta } = await load(other, "s");
+    expect(lines).toEqual([
+      "user u1 first",
+      "agent a1 Answer.",
+      ...(kind === "a notification" ? [] : [`user uN go`]),
+      "agent aN Working. ",
+      ...(kind === "put in" ? ["user uS this too", "agent aO Also. "] : []),
+    ]);
+    expect(meta.turnActive).toBe(true);
+    await end();
+  }
+});
+
+test("P25 P26 R42 what runs on in the background is replayed as running, on the card that its end comes to", async () => {
+  const { test, client, server, store, end } = await begin(new Random(1), 0);
+  await load(client, "s");
+  void client.prompt("s", "go");
+  const send = await server.take((frame) => frame.method === "session/send");
+  server.push({ id: send.id, result: { accepted: true } });
+  let seq = 0;
+  const event = (type: string, payload: Json) => server.push(sessionEvent("s", ++seq, type, payload));
+  event("turn.started", { inputId: (send.params as Json).inputId, messageId: "uN" });
+  const input = { command: "npm run slow", run_in_background: true };
+  event("tool.updated", { kind: "scheduled", toolCallId: "c1", toolName: "Bash", input });
+  event("session.updated", { taskId: "t1", taskKind: "bash", toolCallId: "c1", status: "running" });
+  const launched = { success: true, content: "Command running in background with ID: t1" };
+  event("tool.updated", { kind: "result", toolCallId: "c1", result: launched });
+  event("session.updated", {
+    taskId: "t2",
+    taskKind: "subagent",
+    status: "running",
+    description: "look around",
+  });
+  event("turn.completed", { resultType: "success" });
+  server.push({ method: "state.updated", params: { sessionId: "s", reason: "prompt_completed", patch: {} } });
+  const stored = { status: "completed", input, output: launched.content };
+  store.messages.push(
+    user("uN", "go"),
+    agent("aN", { type: "tool", callId: "c1", tool: "Bash", state: stored }),
+  );
+  await settle();
+  const other = test.client();
+  await other.initialize();
+  await load(other, "s");
+  const cards = () => {
+    const status = new Map<unknown, unknown>();
+    const of = other.updates("s").filter(({ toolCallId }) => toolCallId !== undefined);
+    for (const update of of) {
+      if (update.sessionUpdate === "tool_call") status.set(update.toolCallId, update.status);
+      else expect(status.has(update.toolCallId)).toBe(true);
+      if (update.status !== undefined) status.set(update.toolCallId, update.status);
+    }
+    return Object.fromEntries(status);
+  };
+  expect(cards()).toEqual({ c1: "in_progress", bg_t2: "in_progress" });
+  event("session.updated", { taskId: "t1", taskKind: "bash", toolCallId: "c1", status: "completed" });
+  event("session.updated", { taskId: "t2", taskKind: "subagent", status: "completed" });
+  await settle();
+  expect(cards()).toEqual({ c1: "completed", bg_t2: "completed" });
+  await end();
+});
+
+test("R46 M3 a long replay holds up nobody else, what is said meanwhile comes behind it, and one that is taken back stops", async () => {
+  const { test, client, server, store, end } = await begin(new Random(1), 0);
+  const long = "word ".repeat(200);
+  for (let n = 0; n < 4_000; n++) store.messages.push(user(`u${n}`, `p${n} ${long}`));
+  await load(client, "s", 0);
+  const other = test.client();
+  await other.initialize();
+  await load(other, "t", 0);
+  const seqs = new Map<string, number>();
+  const say = (session: string, delta: string) => {
+    const seq = (seqs.get(session) ?? 0) + 1;
+    seqs.set(session, seq);
+    const payload = { kind: "text_delta", assistantMessageId: "aN", delta };
+    server.push(sessionEvent(session, seq, "model.streaming", payload));
+  };
+  const count = () => client.updates("s").length;
+  const begun = async (from: number) => {
+    while (count() === from) await new Promise<void>((resolve) => setImmediate(resolve));
+  };
+  let from = count();
+  const loading = load(client, "s");
+  await begun(from);
+  say("t", "hello");
+  say("s", "live");
+  while (other.updates("t").length === 0) await new Promise<void>((resolve) => setImmediate(resolve));
+  expect(count() - from).toBeLessThan(4_000);
+  const { lines } = await loading;
+  expect(lines.at(-2)).toStartWith("user u3999 ");
+  expect(lines.at(-1)).toBe("agent aN live");
+  // Taken back in the middle: nothing more of it comes, and what is said is told.
+  from = count();
+  const again = client.request("session/load", { sessionId: "s", cwd: "/one", mcpServers: [] });
+  await begun(from);
+  client.notify("$/cancel_request", { requestId: again.id });
+  say("s", "after");
+  expect(await failed(again)).toMatchObject({ code: -32800 });
+  await settle();
+  expect(count() - from).toBeLessThan(4_000);
+  expect(shown(client, "s").at(-1)).toBe("agent aN after");
+  await end();
+});
