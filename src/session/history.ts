@@ -205,7 +205,7 @@ export class History {
     const { tally } = conversation;
     // Of a conversation that was made here nothing was brought yet.
     if (!tally) return this.readWhole(conversation);
-    const { raw, newest } = tally;
+    const { raw, newest, compactions } = tally;
     const messages = await this.read(conversation, { limit: want });
     // Another has read the whole meanwhile.
     if (conversation.tally !== tally) return this.window(conversation, want);
@@ -220,6 +220,8 @@ export class History {
     if (tally.learn(messages, offset)) return this.readWhole(conversation);
     const items = transcript(messages, offset, tally.standsBefore(offset));
     const totals = tally.count(items);
+    // It may have taken the place of what it sums up.
+    if (totals.compactions > compactions) return this.readWhole(conversation);
     return { items, complete: false, totals, raw: tally.raw };
   }
 

@@ -31,6 +31,8 @@ export class Tally {
   newest: string | undefined;
   /** Messages that stood there and were written again since. */
   rewritten = 0;
+  /** Compactions in the whole, as it was counted last. */
+  compactions = 0;
 
   /** @returns what is in a whole history, message by message, and what is known of it from then on. */
   static of(messages: readonly unknown[]): { tally: Tally; items: Item[] } {
@@ -112,6 +114,7 @@ export class Tally {
     const from = items.findIndex(({ at }) => at >= this.settled);
     if (from < 0) return this.counts;
     const totals = this.with(items, from, items.length);
+    this.compactions = totals.compactions;
     const last = items.findLastIndex(({ starts }) => starts);
     const turn = items[last];
     // Behind a message without an id nothing can be asked for.
