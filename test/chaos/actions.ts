@@ -221,6 +221,18 @@ export const ACTIONS: readonly Row[] = [
     },
   },
   {
+    name: "compact",
+    weight: 2,
+    run(world) {
+      const conversation = world.someConversation();
+      if (!conversation?.open) return undefined;
+      conversation.compacted = true;
+      const prompt = [{ type: "text", text: "/compact" }];
+      world.request("session/prompt", { sessionId: conversation.id, prompt });
+      return `in ${conversation.index}`;
+    },
+  },
+  {
     name: "set mode",
     weight: 3,
     run(world) {

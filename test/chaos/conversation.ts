@@ -124,6 +124,8 @@ export class Conversation {
   unrecorded: boolean;
   /** A prompt of it has ended well in a bridge that could write it down. */
   recorded = false;
+  /** It was asked to be compacted: cursors of before may have expired. */
+  compacted = false;
   /** It was used since it was last compared with its history. */
   used = false;
   /** Ends of backends before its last prompt that ended well, or before it was last opened. */

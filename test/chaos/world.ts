@@ -459,14 +459,15 @@ export class World {
     const { fileBlocks, nowhere, noState } = this.bridge.conditions;
     if (name === NOT_DELETED) return fileBlocks !== undefined || nowhere === true || noState === true;
     // No page is worth bringing a session up again.
-    if (sent.method === EARLIER && (name === NOT_ATTACHED || (name === EXPIRED && sent.touched))) return true;
-    if (name !== UNKNOWN) return false;
     const conversation = this.byId.get(sent.session);
+    const gone = sent.touched || conversation?.compacted;
+    if (sent.method === EARLIER && (name === NOT_ATTACHED || (name === EXPIRED && gone))) return true;
+    if (name !== UNKNOWN) return false;
     // What came behind a load that failed, or that a close overtook, finds nothing.
     if (sent.overtaken || conversation?.open === false) return true;
     // One whose only prompts were taken and cut off is gone, where the backend died before it was stored.
     return (
-      OPENING.has(sent.method) &&
+      (OPENING.has(sent.method) || (sent.method === "session/prompt" && conversation?.compacted === true)) &&
       conversation?.endedWellAt === undefined &&
       (conversation?.prompts.length ?? 0) > 0
     );
