@@ -55,6 +55,8 @@ export interface SentFile {
   readonly mime: string | undefined;
   /** Of the file, or all of it as a `data:` URL. */
   readonly url: string;
+  /** Tells what is in it, where it is stored under a url of its own each time. */
+  readonly hash?: string;
 }
 
 const NOTHING: PersonSaid = { words: "", files: [], folds: [] };
@@ -113,7 +115,15 @@ function withoutReminders(said: string): string {
 function sentFile(part: Obj): SentFile[] {
   const url = text(part.url);
   if (part.type !== "file" || part.synthetic === true || url === undefined) return [];
-  return [{ name: text(part.filename) ?? "", mime: text(part.mime), url }];
+  const hash = text(obj(part.metadata).sha256);
+  return [
+    {
+      name: text(part.filename) ?? "",
+      mime: text(part.mime),
+      url,
+      ...(hash === undefined ? {} : { hash }),
+    },
+  ];
 }
 
 function folded(kind: FoldKind, text: string): PersonSaid {

@@ -14,7 +14,15 @@ import {
   type Message,
   messageIdOf,
 } from "./history.ts";
-import { type Fold, isHidden, isSummary, personSaid, type SentFile, textOf } from "./plumbing.ts";
+import {
+  type Fold,
+  isHidden,
+  isSummary,
+  type PersonSaid,
+  personSaid,
+  type SentFile,
+  textOf,
+} from "./plumbing.ts";
 import { Repeats } from "./repeat.ts";
 import type { Update } from "./updates.ts";
 
@@ -38,40 +46,54 @@ export interface Item extends Message {
  */
 export function transcript(messages: readonly unknown[], offset = 0, doubles?: Doubles): Item[] {
   const items: Item[] = [];
-  /** The person's last words, where nothing answered them yet, or a failure that is tried again. */
-  let tried: string | undefined;
-  let last: string | undefined;
+  /** What a person said last, where nothing but tries to answer it has come since. */
+  let last: PersonSaid | undefined;
+  /** Nothing answered it yet, or a failure that is tried again. */
+  let open = false;
   for (const { at, id, info, parts } of latestById(messages, offset, doubles)) {
     if (info.role === "user") {
-      const { words, files, folds } = personSaid(info, parts);
-      const again = words !== "" && words === tried;
-      if (words !== "") {
-        last = words;
+      const said = personSaid(info, parts);
+      const speaks = said.words !== "" || said.files.length > 0;
+      const again = speaks && open && last !== undefined && isSame(said, last);
+      if (speaks) {
+        last = said;
         // A try that failed before the model said anything may leave no answer at all.
-        tried = words;
-      }
-      const starts = (words !== "" || files.length > 0) && !again;
-      items.push({
-        at,
-        id,
-        info,
-        parts,
-        words,
-        files,
-        folds,
-        starts,
-        again,
-        shows: starts || folds.length > 0,
-      });
+        open = true;
+      } else if (said.folds.length > 0) last = undefined;
+      const starts = speaks && !again;
+      const shows = starts || (said.folds.length > 0 && !again);
+      items.push({ at, id, info, parts, ...said, starts, again, shows });
       continue;
     }
     const hidden = isHidden(info);
     const folds: Fold[] = isSummary(info) ? [{ kind: "compact", text: textOf(parts) }] : [];
-    if (!hidden) tried = failedInPassing(info) ? last : undefined;
+    if (folds.length > 0) last = undefined;
+    if (!hidden) open = failedInPassing(info);
     const shows = folds.length > 0 || (!hidden && parts.some(shown));
     items.push({ at, id, info, parts, words: "", files: [], folds, starts: false, again: false, shows });
   }
   return items;
+}
+
+/** The same prompt: a try is stored as a message of its own, and its files under urls of their own. */
+function isSame(one: PersonSaid, other: PersonSaid): boolean {
+  return (
+    one.words === other.words &&
+    one.files.length === other.files.length &&
+    one.files.every((file, place) => {
+      const { name, mime, url, hash } = other.files[place]!;
+      return (
+        file.name === name &&
+        file.mime === mime &&
+        (file.url === url || (hash !== undefined && file.hash === hash))
+      );
+    }) &&
+    one.folds.length === other.folds.length &&
+    one.folds.every(({ kind, text }, place) => {
+      const fold = other.folds[place]!;
+      return kind === fold.kind && text === fold.text;
+    })
+  );
 }
 
 /** Ids that stand several times, each with its first place. */
@@ -127,20 +149,17 @@ export function* replay(items: Iterable<Item>, cwd: string, language: Language):
   const drawn = new Set<string>();
   const repeats = { agent: new Repeats(), thought: new Repeats() };
   for (const { at, id, info, parts, words, files, folds, again } of items) {
+    if (again) {
+      for (const each of Object.values(repeats)) each.begin(true);
+      continue;
+    }
     for (const [index, fold] of folds.entries()) {
       const card = `histfold_${id ?? at}${index === 0 ? "" : `_${index}`}`;
-      yield {
-        kind: "fold",
-        id: card,
-        fold: fold.kind,
-        text: fold.text,
-        language,
-      };
+      yield { kind: "fold", id: card, fold: fold.kind, text: fold.text, language };
     }
     if (info.role === "user") {
       if (words === "" && files.length === 0) continue;
-      for (const each of Object.values(repeats)) each.begin(again);
-      if (again) continue;
+      for (const each of Object.values(repeats)) each.begin(false);
       if (words !== "") yield { kind: "text", role: "user", messageId: id, text: words };
       for (const file of files) yield { kind: "file", messageId: id, file };
       continue;
