@@ -250,7 +250,8 @@ export class Surface {
         history.load(conversation, limit, reader, signal),
       );
       this.stillOpen(conversation, id);
-      if (!signal.aborted) showBatch(this.deps.clients, this.client, conversation, batch, true);
+      // Plan and use belong to messages: who asks for none is sent none of them.
+      if (!signal.aborted) showBatch(this.deps.clients, this.client, conversation, batch, limit !== 0);
       meta = batch.meta;
     } finally {
       history.unexpect(conversation, reader, true);

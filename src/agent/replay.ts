@@ -7,7 +7,7 @@ import type { Conversation, Reader } from "../session/conversation.ts";
 import type { Batch } from "../session/history.ts";
 import type { Sessions } from "../session/sessions.ts";
 import { planShown } from "../translate/events.ts";
-import { replay } from "../translate/transcript.ts";
+import { planned, replay } from "../translate/transcript.ts";
 import { MAX_REPLAY, PAGE_MESSAGES } from "./limits.ts";
 
 /** `_meta.zcode.limit` of a load; undefined for the whole conversation. */
@@ -33,13 +33,9 @@ export function showBatch(
   for (const update of replay(items, cwd, translate.language)) clients.publishTo(client, id, update);
   for (const update of live) clients.publishTo(client, id, update);
   if (!newest || conversation.backendId === undefined) return;
-  for (const update of planShown(translate)) clients.publishTo(client, id, update);
-  if (translate.contextWindow > 0)
-    clients.publishTo(client, id, {
-      kind: "usage",
-      used: Math.max(0, translate.lastUsed),
-      size: translate.contextWindow,
-    });
+  for (const update of planShown(translate, planned(items))) clients.publishTo(client, id, update);
+  const { lastUsed: used, contextWindow: size } = translate;
+  if (used > 0 && size > 0) clients.publishTo(client, id, { kind: "usage", used, size });
 }
 
 /** Loads that have come and are not begun with: what is said meanwhile belongs behind the history that they bring. */

@@ -116,6 +116,11 @@ function shown(part: Obj): boolean {
   return part.type === "tool" && text(part.tool) !== undefined;
 }
 
+/** True where something was planned in these, whatever became of it. */
+export function planned(items: readonly Item[]): boolean {
+  return items.some(({ parts }) => parts.some(({ type, tool }) => type === "tool" && tool === "TodoWrite"));
+}
+
 export interface Counted {
   readonly messages: number;
   readonly turns: number;
@@ -143,7 +148,7 @@ export function batchStart(items: readonly Item[], end: number, limit: number): 
   return items[at]?.starts ? at : undefined;
 }
 
-/** Updates in order, each to be rendered before the next is taken: a card is one object that changes as it goes. */
+/** Updates in order, and no plan among them; each is to be rendered before the next is taken: a card is one object that changes as it goes. */
 export function* replay(items: Iterable<Item>, cwd: string, language: Language): Generator<Update> {
   const state = newTranslateState(cwd, language);
   const drawn = new Set<string>();
@@ -167,6 +172,8 @@ export function* replay(items: Iterable<Item>, cwd: string, language: Language):
     if (isHidden(info) || isSummary(info)) continue;
     for (const part of parts) {
       for (const update of assistantPart(state, part, id, drawn)) {
+        // What was planned then is not what is planned now.
+        if (update.kind === "plan") continue;
         if (update.kind !== "text" || update.role === "user") yield update;
         else {
           const rest = repeats[update.role].filter(update.text);

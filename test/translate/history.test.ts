@@ -87,7 +87,6 @@ describe("spellings", () => {
       "closed c4 completed",
       "opened c5 pending",
       "closed c5 completed",
-      "plan",
       "opened c6 pending",
       "closed c6 failed",
     ]);
@@ -437,4 +436,25 @@ test("B9 R42 what stands folded in a prompt that is tried again is shown once", 
     [false, false],
   ]);
   expect(replay([ask("u1"), ask("u2", `${text}\nmore of it`)]).updates).toHaveLength(3);
+});
+
+test("R42 a replay brings no plan of its history", () => {
+  const todo = (id: string, content: string) => ({
+    type: "tool",
+    callID: id,
+    tool: "TodoWrite",
+    state: { status: "completed", input: { todos: [{ content }] }, output: "ok" },
+  });
+  const { updates, watcher } = replay([
+    said("user", "plan it"),
+    { info: { id: "a", role: "assistant" }, parts: [todo("c1", "one"), todo("c2", "two")] },
+  ]);
+  expect(updates.filter(({ kind }) => kind === "plan")).toEqual([]);
+  expect(watcher.log).toEqual([
+    "user plan it",
+    "opened c1 pending",
+    "closed c1 completed",
+    "opened c2 pending",
+    "closed c2 completed",
+  ]);
 });
