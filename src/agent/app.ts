@@ -251,7 +251,8 @@ export class Surface {
         history.load(conversation, limit, reader, signal),
       );
       this.stillOpen(conversation, id);
-      if (!signal.aborted) await this.show(conversation, batch, reader, true, signal);
+      // Plan and use belong to messages: who asks for none is sent none of them.
+      if (!signal.aborted) await this.show(conversation, batch, reader, limit !== 0, signal);
       meta = batch.meta;
     } finally {
       batchOver(conversation, reader, !signal.aborted);

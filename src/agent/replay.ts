@@ -10,7 +10,7 @@ import { cardAsItIs } from "../session/live.ts";
 import { batchOver, expectBatch } from "../session/readers.ts";
 import type { Sessions } from "../session/sessions.ts";
 import { planShown } from "../translate/events.ts";
-import { replay } from "../translate/transcript.ts";
+import { planned, replay } from "../translate/transcript.ts";
 import type { Update } from "../translate/updates.ts";
 import { MAX_REPLAY, PAGE_MESSAGES, STRETCH_LOOK, STRETCH_MS } from "./limits.ts";
 
@@ -69,9 +69,9 @@ function* batchUpdates(
   });
   yield* live;
   if (!newest || conversation.backendId === undefined) return;
-  yield* planShown(translate);
-  if (translate.contextWindow > 0)
-    yield { kind: "usage", used: Math.max(0, translate.lastUsed), size: translate.contextWindow };
+  yield* planShown(translate, planned(items));
+  const { lastUsed: used, contextWindow: size } = translate;
+  if (used > 0 && size > 0) yield { kind: "usage", used, size };
 }
 
 /** Loads that have come and are not begun with: what is said meanwhile belongs behind the history that they bring. */

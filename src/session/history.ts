@@ -211,14 +211,13 @@ export class History {
     if (conversation.tally !== tally) return this.window(conversation, want);
     if (messages.length < want && (newest === undefined || holds(messages, newest)))
       return this.whole(conversation, messages);
-    const offset =
-      messages.length < want
-        ? undefined
-        : (tally.offsetOf(messages, raw) ?? (await this.gap(conversation, tally, messages)));
+    let offset = messages.length < want ? undefined : tally.offsetOf(messages, raw);
+    if (messages.length >= want && !(offset !== undefined && offset <= tally.settled))
+      offset = await this.gap(conversation, tally, messages);
     if (conversation.tally !== tally) return this.window(conversation, want);
     if (offset === undefined) return this.readWhole(conversation);
     if (tally.learn(messages, offset)) return this.readWhole(conversation);
-    const items = transcript(messages, offset, tally.standsBefore(offset));
+    const items = transcript(messages, offset, tally.before(offset));
     const totals = tally.count(items);
     // It may have taken the place of what it sums up.
     if (totals.compactions > compactions) return this.readWhole(conversation);
@@ -226,7 +225,7 @@ export class History {
   }
 
   /**
-   * What came since the last turn that is known is more than was asked for.
+   * What came since what was counted is more than was asked for.
    * @returns where `messages` begin; undefined where they are not the end of what came since.
    */
   private async gap(
@@ -234,15 +233,15 @@ export class History {
     tally: Tally,
     messages: readonly unknown[],
   ): Promise<number | undefined> {
-    const { raw, anchor, lastTurn } = tally;
+    const { raw, anchor, settled } = tally;
     if (anchor === undefined) return undefined;
     const since = await this.read(conversation, { afterMessageId: anchor });
     const skipped = since.length - messages.length;
-    if (!tally.goesOn(since, raw) || skipped < 0 || idOf(since.at(-1)) !== idOf(messages.at(-1)))
+    if (!tally.goesOn(since, settled, raw) || skipped < 0 || idOf(since.at(-1)) !== idOf(messages.at(-1)))
       return undefined;
-    if (tally.learn(since, lastTurn)) return undefined;
-    tally.count(transcript(since, lastTurn, tally.standsBefore(lastTurn)));
-    return lastTurn + skipped;
+    if (tally.learn(since, settled)) return undefined;
+    tally.count(transcript(since, settled, tally.before(settled)));
+    return settled + skipped;
   }
 
   private async readWhole(conversation: Conversation): Promise<Window> {

@@ -5,7 +5,7 @@
 
 import { obj } from "../platform/json.ts";
 import { messageIdOf } from "../translate/history.ts";
-import { type Counted, counted, type Item, transcript } from "../translate/transcript.ts";
+import { type Before, type Counted, counted, type Item, transcript } from "../translate/transcript.ts";
 
 export interface Totals extends Counted {
   readonly compactions: number;
@@ -20,12 +20,13 @@ export class Tally {
   private readonly doubled = new Set<number>();
   /** Messages as they are stored, those that stand several times included. */
   raw = 0;
-  /** The place of the last turn: what stands before it is counted, and it may still grow. */
-  private settled = 0;
-  /** Of what stands before the last turn. */
+  /** What stands before this place is counted; the answer behind it may still grow. */
+  settled = 0;
   private counts = NONE;
-  /** The last message before the last turn: behind it everything is asked for. */
+  /** The last message that is counted: behind it everything is asked for. */
   anchor: string | undefined;
+  /** Where the last turn begins: what is stored of it changes while it runs. */
+  lastTurn = 0;
   /** A history that is not what it was begins or ends with another one. */
   first: string | undefined;
   newest: string | undefined;
@@ -55,9 +56,9 @@ export class Tally {
     return offset >= 0 && this.agrees(messages, offset, raw) ? offset : undefined;
   }
 
-  /** True where these follow the anchor: the last turn as it was known, and something behind it. */
-  goesOn(since: readonly unknown[], raw: number): boolean {
-    return this.agrees(since, this.settled, raw);
+  /** True where these follow the anchor: what was known behind it, and more. */
+  goesOn(since: readonly unknown[], settled: number, raw: number): boolean {
+    return this.agrees(since, settled, raw);
   }
 
   /** True where each of the `raw` messages that were known is where it was. */
@@ -72,14 +73,9 @@ export class Tally {
     return true;
   }
 
-  /** Where the last turn begins. */
-  get lastTurn(): number {
-    return this.settled;
-  }
-
-  /** True for a message whose first place is before `offset`. */
-  standsBefore(offset: number): (id: string) => boolean {
-    return (id) => (this.places.get(numberOf(id)) ?? offset) < offset;
+  /** What is known of the messages before `offset`. */
+  before(offset: number): Before {
+    return { has: (id) => (this.places.get(numberOf(id)) ?? offset) < offset, clean: this.settled };
   }
 
   /**
@@ -107,21 +103,23 @@ export class Tally {
   }
 
   /**
-   * @param items the last turn and all behind it, or more.
+   * @param items all that is not counted yet, or more.
    * @returns what is in the whole.
    */
   count(items: readonly Item[]): Totals {
+    const turn = items.findLast(({ starts }) => starts);
+    if (turn) this.lastTurn = turn.at;
     const from = items.findIndex(({ at }) => at >= this.settled);
     if (from < 0) return this.counts;
     const totals = this.with(items, from, items.length);
     this.compactions = totals.compactions;
-    const last = items.findLastIndex(({ starts }) => starts);
-    const turn = items[last];
-    // Behind a message without an id nothing can be asked for.
-    if (turn && turn.at > this.settled && turn.before !== undefined) {
-      this.counts = this.with(items, from, last);
-      this.settled = turn.at;
-      this.anchor = turn.before;
+    // The last answer may still grow, and behind a message without an id nothing can be asked for.
+    let to = items.findLastIndex(({ info }) => info.role !== "user");
+    while (to > from && !(items[to]?.clean && items[to]?.before !== undefined)) to--;
+    if (to > from) {
+      this.counts = this.with(items, from, to);
+      this.settled = items[to]!.at;
+      this.anchor = items[to]!.before;
     }
     return totals;
   }

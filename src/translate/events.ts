@@ -32,6 +32,8 @@ export interface TranslateState {
   contextWindow: number;
   lastUsed: number;
   lastPlan: string;
+  /** A plan was told, of which a client may hold what it was shown. */
+  planned: boolean;
   readonly shown: Shown;
 }
 
@@ -44,15 +46,18 @@ export function newTranslateState(cwd: string, language: Language): TranslateSta
     contextWindow: 0,
     lastUsed: -1,
     lastPlan: "[]",
+    planned: false,
     shown: new Shown(),
   };
 }
 
-/** The plan as it was told last. */
-export function planShown(state: TranslateState): Update[] {
-  return state.lastPlan === "[]"
-    ? []
-    : [{ kind: "plan", entries: JSON.parse(state.lastPlan) as PlanEntry[] }];
+/**
+ * The plan as it is now. An empty one takes an older one away, and is told where there may be such.
+ * @param planned whether something was planned before that was told by others, such as a bridge that is gone.
+ */
+export function planShown(state: TranslateState, planned: boolean): Update[] {
+  const entries = JSON.parse(state.lastPlan) as PlanEntry[];
+  return entries.length > 0 || state.planned || planned ? [{ kind: "plan", entries }] : [];
 }
 
 /** One `session/event`: its `type` and `payload`. Turn events other than their effect on cards are not drawn here. */
@@ -278,6 +283,7 @@ export function planUpdate(state: TranslateState, todos: readonly unknown[]): Up
   const key = JSON.stringify(entries);
   if (key === state.lastPlan) return [];
   state.lastPlan = key;
+  state.planned = true;
   return [{ kind: "plan", entries }];
 }
 

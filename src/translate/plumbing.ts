@@ -5,6 +5,7 @@
  */
 
 import { isObj, type Obj, obj, str, text } from "../platform/json.ts";
+import { callsBegin, withoutBlocks } from "./blocks.ts";
 import { typedWords } from "./wording.ts";
 
 /** Kinds of folded cards, as remote clients know them. */
@@ -15,12 +16,14 @@ export interface Fold {
   readonly text: string;
 }
 
-const REMINDER = /\n*<system-reminder>[\s\S]*?<\/system-reminder>\n*/g;
-const NOTIFICATION = /\n*^<task-notification>[\s\S]*?<\/task-notification>$\n*/gm;
-/** What was said so far, told to a session that goes on from another. */
-const HANDOVER = /^This session is being continued from a previous conversation\b/;
-/** A tool call that was rewritten as words, because its tool is not there any more. */
+const REMINDER = "system-reminder";
+const NOTIFICATION = "task-notification";
+/** What was said so far, told to a session that goes on from another: a clause about it, and then the body. */
+const HANDOVER = /^This session is being continued from a previous conversation [a-z][^\n?]*\n\s*\S/;
+/** A tool call that was rewritten as words, because its tool is not there any more, in what is surely the runtime's. */
 const TRANSCRIPT = /^Called the \S+ tool with the following input\b/;
+/** The rest of one whose result is a part of its own. */
+const RESULT = /^Result of calling the \S+ tool:/;
 
 /** By `info.semantics.kind`. */
 const FOLDED: ReadonlyMap<string, FoldKind> = new Map([
@@ -28,6 +31,15 @@ const FOLDED: ReadonlyMap<string, FoldKind> = new Map([
   ["background_notification", "task-notification"],
   ["subagent_notification", "task-notification"],
   ["shared_context", "context-handoff"],
+]);
+
+/** Notes of the runtime to itself, hidden or not. */
+const NOTES: ReadonlySet<string> = new Set([
+  "todo_reminder",
+  "system_reminder",
+  "rewind_notice",
+  "fork_notice",
+  "timeline_event",
 ]);
 
 /** A message in a person's place, taken apart: words of theirs, and what was folded, in order. */
@@ -43,46 +55,75 @@ export interface SentFile {
   readonly mime: string | undefined;
   /** Of the file, or all of it as a `data:` URL. */
   readonly url: string;
+  /** Tells what is in it, where it is stored under a url of its own each time. */
+  readonly hash?: string;
 }
 
 const NOTHING: PersonSaid = { words: "", files: [], folds: [] };
 
 export function personSaid(info: Obj, parts: readonly Obj[]): PersonSaid {
-  const { kind, origin } = obj(info.semantics);
-  const fold = isObj(info.summary) ? "compact" : FOLDED.get(str(kind) ?? "");
+  const semantics = obj(info.semantics);
+  const kind = str(semantics.kind) ?? "";
+  const real = semantics.origin === "real_user";
+  const fold = isObj(info.summary) ? "compact" : FOLDED.get(kind);
   if (fold) return folded(fold, textOf(parts));
-  if (isHidden(info)) {
+  if (isHidden(info) || (NOTES.has(kind) && !real)) {
     const hidden = textOf(parts);
-    return TRANSCRIPT.test(hidden) ? folded("tool-transcript", hidden) : NOTHING;
+    if (TRANSCRIPT.test(hidden)) return folded("tool-transcript", hidden);
+    return { ...NOTHING, folds: sorted(hidden).folds };
   }
   const words: string[] = [];
   const folds: Fold[] = [];
+  /** A rewritten call was the last thing said: a part with its result may follow. */
+  let called = false;
   for (const part of parts) {
-    if (part.type !== "text" || part.synthetic === true) continue;
-    let said = (str(part.text) ?? "").replace(REMINDER, "\n");
-    if (origin !== "real_user") {
-      said = said.replace(NOTIFICATION, (block) => {
-        folds.push({ kind: "task-notification", text: block.trim() });
-        return "\n";
-      });
+    if (part.type !== "text") continue;
+    const made = part.synthetic === true;
+    const said = withoutReminders(str(part.text) ?? "");
+    const last = folds.at(-1);
+    if (called && last && (made || !real) && RESULT.test(said)) {
+      folds[folds.length - 1] = { ...last, text: `${last.text}\n\n${said.trim()}` };
+      continue;
     }
-    said = typedWords(said.trim()).trim();
-    const whole = origin === "real_user" ? undefined : wholeFold(said);
-    if (whole) folds.push({ kind: whole, text: said });
-    else if (said !== "") words.push(said);
+    const sort = real && !made ? { words: said, folds: [] } : sorted(said);
+    folds.push(...sort.folds);
+    called = sort.folds.at(-1)?.kind === "tool-transcript";
+    const typed = made ? "" : typedWords(sort.words.trimEnd()).trimEnd();
+    if (typed !== "") words.push(typed);
   }
   return { words: words.join("\n"), files: parts.flatMap(sentFile), folds };
+}
+
+/** A text that no mark tells to be a person's: what in it is the runtime's, and the words besides. */
+function sorted(text: string): Pick<PersonSaid, "words" | "folds"> {
+  const folds: Fold[] = [];
+  const words = withoutBlocks(text, NOTIFICATION, false, (block) =>
+    folds.push({ kind: "task-notification", text: block }),
+  );
+  const whole = words.trim();
+  if (HANDOVER.test(whole)) return { words: "", folds: [...folds, { kind: "context-handoff", text: whole }] };
+  const calls = callsBegin(words);
+  if (calls < 0) return { words, folds };
+  folds.push({ kind: "tool-transcript", text: words.slice(calls).trim() });
+  return { words: words.slice(0, calls).trimEnd(), folds };
+}
+
+function withoutReminders(said: string): string {
+  return withoutBlocks(said, REMINDER, true);
 }
 
 function sentFile(part: Obj): SentFile[] {
   const url = text(part.url);
   if (part.type !== "file" || part.synthetic === true || url === undefined) return [];
-  return [{ name: text(part.filename) ?? "", mime: text(part.mime), url }];
-}
-
-function wholeFold(text: string): FoldKind | undefined {
-  if (HANDOVER.test(text)) return "context-handoff";
-  return TRANSCRIPT.test(text) ? "tool-transcript" : undefined;
+  const hash = text(obj(part.metadata).sha256);
+  return [
+    {
+      name: text(part.filename) ?? "",
+      mime: text(part.mime),
+      url,
+      ...(hash === undefined ? {} : { hash }),
+    },
+  ];
 }
 
 function folded(kind: FoldKind, text: string): PersonSaid {
@@ -93,7 +134,7 @@ function folded(kind: FoldKind, text: string): PersonSaid {
 export function textOf(parts: readonly Obj[]): string {
   return parts
     .filter((part) => part.type === "text")
-    .map((part) => (str(part.text) ?? "").replace(REMINDER, "\n").trim())
+    .map((part) => withoutReminders(str(part.text) ?? "").trim())
     .filter((text) => text !== "")
     .join("\n");
 }

@@ -7,7 +7,15 @@ import type { Language } from "../locale/index.ts";
 import { type Obj, text } from "../platform/json.ts";
 import { closeOpenCards, newTranslateState } from "./events.ts";
 import { assistantPart, failedInPassing, latestById, type Message, toolCallIdOf } from "./history.ts";
-import { type Fold, isHidden, isSummary, personSaid, type SentFile, textOf } from "./plumbing.ts";
+import {
+  type Fold,
+  isHidden,
+  isSummary,
+  type PersonSaid,
+  personSaid,
+  type SentFile,
+  textOf,
+} from "./plumbing.ts";
 import { Repeats } from "./repeat.ts";
 import type { Update } from "./updates.ts";
 
@@ -22,57 +30,93 @@ export interface Item extends Message {
   readonly shows: boolean;
   /** The same prompt as before, tried again: what it repeats is shown once. */
   readonly again: boolean;
+  /** Nothing that stands before it changes what it is. */
+  readonly clean: boolean;
+}
+
+/** What is known of the messages that stand before some. */
+export interface Before {
+  /** True for a message whose first place is there. */
+  has(id: string): boolean;
+  /** The place of a message that is known to be clean. */
+  readonly clean: number;
 }
 
 /**
  * @param messages `{info, parts}` in order; the latest of several with one id counts, at the first one's place.
  * @param offset how many stand before these.
- * @param standsBefore tells of a message's id whether it stands before these: then it is not one of these.
+ * @param before what is known of those. Whether the first of these is a prompt tried again may be unknown: it begins no
+ * turn then.
  */
-export function transcript(
-  messages: readonly unknown[],
-  offset = 0,
-  standsBefore?: (id: string) => boolean,
-): Item[] {
+export function transcript(messages: readonly unknown[], offset = 0, before?: Before): Item[] {
   const items: Item[] = [];
-  /** The person's last words, where nothing answered them yet, or a failure that is tried again. */
-  let tried: string | undefined;
-  let last: string | undefined;
-  for (const message of latestById(messages, offset, standsBefore)) {
-    const { info, parts } = message;
+  /** What a person said last, where nothing but tries to answer it has come since. */
+  let last: PersonSaid | undefined;
+  /** Nothing answered it yet, or a failure that is tried again. */
+  let open = false;
+  let sure = offset === 0;
+  for (const message of latestById(messages, offset, before && ((id) => before.has(id)))) {
+    const { at, info, parts } = message;
+    if (at === before?.clean) {
+      sure = true;
+      last = undefined;
+    }
+    const clean = sure && !(open && last);
     if (info.role === "user") {
-      const { words, files, folds } = personSaid(info, parts);
-      const again = words !== "" && words === tried;
-      if (words !== "") {
-        last = words;
+      const said = personSaid(info, parts);
+      const speaks = said.words !== "" || said.files.length > 0;
+      const again = speaks && open && last !== undefined && isSame(said, last);
+      if (speaks) {
+        last = said;
         // A try that failed before the model said anything may leave no answer at all.
-        tried = words;
-      }
-      const starts = (words !== "" || files.length > 0) && !again;
-      items.push({
-        ...message,
-        words,
-        files,
-        folds,
-        starts,
-        again,
-        shows: starts || folds.length > 0,
-      });
+        open = true;
+      } else if (said.folds.length > 0) last = undefined;
+      const shows = (speaks || said.folds.length > 0) && !again;
+      items.push({ ...message, ...said, starts: speaks && !again && sure, again, shows, clean });
+      sure ||= shows;
       continue;
     }
     const hidden = isHidden(info);
     const folds: Fold[] = isSummary(info) ? [{ kind: "compact", text: textOf(parts) }] : [];
-    if (!hidden) tried = failedInPassing(info) ? last : undefined;
+    if (folds.length > 0) last = undefined;
+    if (!hidden) open = failedInPassing(info);
+    sure ||= folds.length > 0 || (!hidden && !open);
     const shows = folds.length > 0 || (!hidden && parts.some(shown));
-    items.push({ ...message, words: "", files: [], folds, starts: false, again: false, shows });
+    items.push({ ...message, words: "", files: [], folds, starts: false, again: false, shows, clean });
   }
   return items;
+}
+
+/** The same prompt: a try is stored as a message of its own, and its files under urls of their own. */
+function isSame(one: PersonSaid, other: PersonSaid): boolean {
+  return (
+    one.words === other.words &&
+    one.files.length === other.files.length &&
+    one.files.every((file, place) => {
+      const { name, mime, url, hash } = other.files[place]!;
+      return (
+        file.name === name &&
+        file.mime === mime &&
+        (file.url === url || (hash !== undefined && file.hash === hash))
+      );
+    }) &&
+    one.folds.length === other.folds.length &&
+    one.folds.every(({ kind, text }, place) => {
+      const fold = other.folds[place]!;
+      return kind === fold.kind && text === fold.text;
+    })
+  );
 }
 
 function shown(part: Obj): boolean {
   if (part.type === "text") return text(part.text) !== undefined;
   if (part.type === "reasoning") return (text(part.text) ?? text(part.content)) !== undefined;
   return part.type === "tool" && text(part.tool) !== undefined;
+}
+
+/** True where something was planned in these, whatever became of it. */
+export function planned(items: readonly Item[]): boolean {
+  return items.some(({ parts }) => parts.some(({ type, tool }) => type === "tool" && tool === "TodoWrite"));
 }
 
 export interface Counted {
@@ -105,7 +149,8 @@ export function batchStart(items: readonly Item[], end: number, limit: number): 
 }
 
 /**
- * Updates in order, each to be rendered before the next is taken: a card is one object that changes as it goes.
+ * Updates in order, and no plan among them; each is to be rendered before the next is taken: a card is one object that
+ * changes as it goes.
  * @param running draws the card of a call that runs on in the background: what is stored says no more than its launch.
  */
 export function* replay(
@@ -118,20 +163,17 @@ export function* replay(
   const drawn = new Set<string>();
   const repeats = { agent: new Repeats(), thought: new Repeats() };
   for (const { at, id, info, parts, words, files, folds, again } of items) {
+    if (again) {
+      for (const each of Object.values(repeats)) each.begin(true);
+      continue;
+    }
     for (const [index, fold] of folds.entries()) {
       const card = `histfold_${id ?? at}${index === 0 ? "" : `_${index}`}`;
-      yield {
-        kind: "fold",
-        id: card,
-        fold: fold.kind,
-        text: fold.text,
-        language,
-      };
+      yield { kind: "fold", id: card, fold: fold.kind, text: fold.text, language };
     }
     if (info.role === "user") {
       if (words === "" && files.length === 0) continue;
-      for (const each of Object.values(repeats)) each.begin(again);
-      if (again) continue;
+      for (const each of Object.values(repeats)) each.begin(false);
       if (words !== "") yield { kind: "text", role: "user", messageId: id, text: words };
       for (const file of files) yield { kind: "file", messageId: id, file };
       continue;
@@ -146,6 +188,8 @@ export function* replay(
         continue;
       }
       for (const update of assistantPart(state, part, id, drawn)) {
+        // What was planned then is not what is planned now.
+        if (update.kind === "plan") continue;
         if (update.kind !== "text" || update.role === "user") yield update;
         else {
           const rest = repeats[update.role].filter(update.text);

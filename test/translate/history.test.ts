@@ -87,7 +87,6 @@ describe("spellings", () => {
       "closed c4 completed",
       "opened c5 pending",
       "closed c5 completed",
-      "plan",
       "opened c6 pending",
       "closed c6 failed",
     ]);
@@ -199,7 +198,7 @@ describe("plumbing", () => {
     expect(person(user(`${reminder}\n\nFix it`))).toBe("Fix it");
     expect(person(user(`Before\n${reminder}\nafter`))).toBe("Before\nafter");
     expect(person(user(`${reminder}${reminder}`))).toBe("");
-    expect(person(user(`one ${reminder} two ${reminder} three`))).toBe("one \n two \n three");
+    expect(person(user(`one ${reminder} two ${reminder}`))).toBe(`one ${reminder} two`);
     expect(person(user(reminder, "words", reminder))).toBe("words");
   });
 
@@ -369,4 +368,93 @@ test("B9 a prompt that was stored again behind a passing failure stands once, wi
     expect(watcher.text("user")).toBe("do it".repeat(times));
     expect(watcher.text("agent")).toBe(times === 1 ? "Half and whole." : "HalfHalf and whole.");
   }
+});
+
+test("B15 R42 the same words with other files, or said once more behind something that shows, are a prompt of their own", () => {
+  const image = (url: string, hash?: string) => ({
+    type: "file",
+    mime: "image/png",
+    filename: "screen.png",
+    url,
+    ...(hash === undefined ? {} : { metadata: { sha256: hash } }),
+  });
+  const ask = (id: string, ...files: unknown[]) => ({
+    info: { id, role: "user" },
+    parts: [{ type: "text", text: "look" }, ...files],
+  });
+  const note = (kind: string, text: string) => ({
+    info: { id: "n", role: "user", semantics: { kind, transcriptVisibility: "hidden" } },
+    parts: [{ type: "text", text }],
+  });
+  const passing = {
+    info: { id: "p", role: "assistant", error: { name: "E", data: { code: "model_rate_limited" } } },
+    parts: [],
+  };
+  const shownOf = (...messages: unknown[]) =>
+    replay(messages).updates.flatMap((update) =>
+      update.kind === "file" ? [update.file.url] : update.kind === "text" ? [update.text] : [update.kind],
+    );
+  const one = image("data:image/png;base64,AAAA");
+  const other = image("data:image/png;base64,BBBB");
+  const twice = (...between: unknown[]) => shownOf(ask("u1", one), ...between, ask("u2", one));
+  const alone = ["look", one.url];
+  // A try: nothing between them, or what shows nothing.
+  expect(twice()).toEqual(alone);
+  expect(twice(passing)).toEqual(alone);
+  expect(twice(note("todo_reminder", "Keep the list current."))).toEqual(alone);
+  expect(twice(passing, note("system_reminder", "Be kind."), passing)).toEqual(alone);
+  expect(shownOf(ask("u1", image("x://1", "abc")), ask("u2", image("x://2", "abc")))).toEqual([
+    "look",
+    "x://1",
+  ]);
+  const imageAlone = (id: string) => ({ info: { id, role: "user" }, parts: [one] });
+  expect(shownOf(imageAlone("u1"), passing, imageAlone("u2"))).toEqual([one.url]);
+  // Said again.
+  expect(shownOf(ask("u1", one), ask("u2", other))).toEqual([...alone, "look", other.url]);
+  expect(shownOf(ask("u1", one), ask("u2"))).toEqual([...alone, "look"]);
+  expect(shownOf(ask("u1"), ask("u2", one))).toEqual(["look", ...alone]);
+  expect(shownOf(ask("u1", image("x://1", "abc")), ask("u2", image("x://2", "def")))).toHaveLength(4);
+  expect(shownOf(ask("u1", image("x://1")), ask("u2", image("x://2")))).toHaveLength(4);
+  const told = note("background_notification", "<task-notification>x</task-notification>");
+  expect(twice(told)).toEqual([...alone, "fold", ...alone]);
+  expect(twice(told, passing)).toEqual([...alone, "fold", ...alone]);
+  expect(twice(note("compact_summary", "So far."))).toEqual([...alone, "fold", ...alone]);
+  expect(twice({ info: { id: "f", role: "user" }, parts: [other] })).toEqual([...alone, other.url, ...alone]);
+  expect(twice(said("assistant", "seen"))).toEqual([...alone, "seen", ...alone]);
+  expect(twice({ info: { role: "assistant", summary: { title: "t" } }, parts: [] })).toHaveLength(5);
+});
+
+test("B9 R42 what stands folded in a prompt that is tried again is shown once", () => {
+  const text = 'See @a.ts\n\nCalled the Read tool with the following input: {"file_path":"a.ts"}';
+  const ask = (id: string, words = text) => ({
+    info: { id, role: "user" },
+    parts: [{ type: "text", text: words }],
+  });
+  expect(replay([ask("u1"), ask("u2")]).updates.map(({ kind }) => kind)).toEqual(["fold", "text"]);
+  expect(transcript([ask("u1"), ask("u2")]).map(({ shows, starts }) => [shows, starts])).toEqual([
+    [true, true],
+    [false, false],
+  ]);
+  expect(replay([ask("u1"), ask("u2", `${text}\nmore of it`)]).updates).toHaveLength(3);
+});
+
+test("R42 a replay brings no plan of its history", () => {
+  const todo = (id: string, content: string) => ({
+    type: "tool",
+    callID: id,
+    tool: "TodoWrite",
+    state: { status: "completed", input: { todos: [{ content }] }, output: "ok" },
+  });
+  const { updates, watcher } = replay([
+    said("user", "plan it"),
+    { info: { id: "a", role: "assistant" }, parts: [todo("c1", "one"), todo("c2", "two")] },
+  ]);
+  expect(updates.filter(({ kind }) => kind === "plan")).toEqual([]);
+  expect(watcher.log).toEqual([
+    "user plan it",
+    "opened c1 pending",
+    "closed c1 completed",
+    "opened c2 pending",
+    "closed c2 completed",
+  ]);
 });

@@ -119,3 +119,218 @@ test("B15 R42 what a person sent beside words is shown: images with their bytes,
     image,
   ]);
 });
+
+const REMINDER = "<system-reminder>\nbe kind\n</system-reminder>";
+const REAL = { semantics: { kind: "user_prompt", origin: "real_user", transcriptVisibility: "visible" } };
+const QUOTED = `It printed:\n\`\`\`\n${NOTIFICATION}\n\`\`\`\nWhy?`;
+
+test("B15 a person may ask about reminders and quote them: what stands within a line, in backticks or in fenced code stays", () => {
+  for (const words of [
+    "What is a <system-reminder>? Please explain it at length.",
+    "What is a `<system-reminder>`, and where does `</system-reminder>` stand?",
+    "What stands between `<system-reminder>` and </system-reminder>",
+    "Why does `<system-reminder>x</system-reminder>` come?",
+    "Why does <system-reminder>x</system-reminder> come?",
+    `Look: ${REMINDER} is what came.`,
+    `\`${REMINDER}\` is what came.`,
+    `> ${REMINDER}\nis what came`,
+    `    ${REMINDER}\nis what came, indented`,
+    `Look:\n\`\`\`\n${REMINDER}\n\`\`\`\nWhy?`,
+    `Look:\n\`\`\`xml\n${REMINDER}\n\`\`\``,
+    `Look:\n~~~~\n\`\`\`\n~~~\n${REMINDER}\n~~~~\nWhy?`,
+    `Look:\n\`\`\`\`\n\`\`\`\n${REMINDER}\n\`\`\`\n\`\`\`\`\nWhy?`,
+    `One fence:\n\`\`\`\na\n\`\`\`\nanother:\n\`\`\`\n${REMINDER}\n\`\`\`\nWhy?`,
+    `In an open one:\n\`\`\`\n${REMINDER}\nwhy?`,
+    "<system-reminder> begins it and </system-reminder> ends it, does it?",
+    "</system-reminder>\n<system-reminder>",
+    "    indented first line\n  second",
+    "\tif (a)\n\t\tb();",
+    `The tag\n\`<system-reminder>\`\nand the words\n\`</system-reminder>\``,
+  ]) {
+    for (const info of [REAL, {}]) {
+      expect(personSaid(info, parts(words))).toEqual({ words, files: [], folds: [] });
+      // What the runtime appended goes all the same, on lines of its own or not.
+      for (const between of ["\n\n", "\n", "\r\n\r\n"]) {
+        const appended = `${words}${between}${REMINDER}`;
+        expect(personSaid(info, parts(appended)).words).toBe(words);
+        expect(personSaid(info, parts(`${appended}\n`)).words).toBe(words);
+        expect(personSaid(info, parts(`${appended}\n\n${REMINDER}\n`)).words).toBe(words);
+      }
+    }
+  }
+});
+
+test("B15 what the runtime put around a person's words goes, and the words stay as they were indented", () => {
+  for (const [stored, words] of [
+    [`Fix it${REMINDER}`, "Fix it"],
+    [`Fix it ${REMINDER}  \n`, "Fix it"],
+    [`Run \`ls\`${REMINDER}`, "Run `ls`"],
+    [`${REMINDER}\n\n    four spaces\n  two`, "    four spaces\n  two"],
+    [`    four spaces\n\n${REMINDER}`, "    four spaces"],
+    [`  one\n${REMINDER}\n\n\n    two`, "  one\n    two"],
+    [`${REMINDER}\n${REMINDER}\r\n\r\n one`, " one"],
+    [`${REMINDER} ${REMINDER}\none`, "one"],
+    ["<system-reminder>a</system-reminder>\none\n<system-reminder>b</system-reminder>\ntwo", "one\ntwo"],
+    ["<system-reminder>\nNever say <system-reminder>.\n</system-reminder>\none", "one"],
+    ["<system-reminder>\nIt ends with `</system-reminder>`.\n</system-reminder>\none", "one"],
+    [
+      "<system-reminder>\n```\ncut of\n</system-reminder>\none\n\n<system-reminder>\nb\n</system-reminder>\ntwo",
+      "one\ntwo",
+    ],
+    // A fence that was left open is no reason to show what stands at the end.
+    [`Look:\n\`\`\`\ncode\n\n${REMINDER}`, "Look:\n```\ncode"],
+    [
+      `Look:\n\`\`\`\ncode\n\n${REMINDER}\n\n<system-reminder>\n\`\`\`\n</system-reminder>`,
+      "Look:\n```\ncode",
+    ],
+  ] as const)
+    for (const info of [REAL, {}])
+      expect([stored, personSaid(info, parts(stored)).words]).toEqual([stored, words]);
+});
+
+test("B15 without marks look-alikes of what is folded stay: they are quoted, or lack what makes it whole", () => {
+  for (const words of [
+    "This session is being continued from a previous conversation? Which one?",
+    "This session is being continued from a previous conversation? Which one?\nTell me.",
+    "This session is being continued from a previous conversation that I do not know of.",
+    "This session is being continued from a previous conversation that ran out of context. Why?\nTell me.",
+    "This session is being continued from a previous conversation, it says.\nIs that so?",
+    "This session is being continued from a previous conversation",
+    `It said:\n${HANDOVER}`,
+    "Called the plumber tool with the following input, and nobody came",
+    "Called the plumber tool with the following input: come",
+    'Called the Read tool with the following input: {"file_path": "a.ts"}, and why?',
+    'Called the Read tool with the following input: {"file_path": "a.ts"}\n\nand nothing came back',
+    "Called the Read tool with the following input: {the file}",
+    'Called the Read tool with the following input: {"file_path": "a.ts',
+    'It says "Called the Read tool with the following input: {}"',
+    `It says:\n${TRANSCRIPT}`,
+    `It says:\n\`\`\`\n\n${TRANSCRIPT}\n\`\`\`\nWhy?`,
+    `> ${TRANSCRIPT}`,
+    "Result of calling the Read tool: nothing",
+    QUOTED,
+    `What is ${NOTIFICATION}`,
+    `Why does \`${NOTIFICATION}\` come?`,
+    "<task-notification>",
+  ])
+    expect(personSaid({}, parts(words))).toEqual({ words, files: [], folds: [] });
+  // Marked as the runtime's it is folded, quoted or not.
+  expect(personSaid(marked("background_notification"), parts(QUOTED)).folds).toEqual([
+    { kind: "task-notification", text: QUOTED },
+  ]);
+});
+
+test("B15 A13 a rewritten call behind a person's words is folded, and the words stay", () => {
+  const input = '{"command": "echo \\"}{\\"", "more": {"a": [{}]}}';
+  const one = `Called the Bash tool with the following input: ${input}`;
+  const both = `${one}\n\nResult of calling the Bash tool: first\n\nthen {more\n\n${TRANSCRIPT}`;
+  for (const call of [
+    one,
+    TRANSCRIPT,
+    both,
+    `${one}\n\n${TRANSCRIPT}`,
+    `${one}\nResult of calling the Bash tool: done`,
+    'Called the Edit tool with the following input:\n{\n  "file_path": "a.ts"\n}\n\nResult of calling the Edit tool: ok',
+    'Called the Edit tool with the following input: {"old_string": "cut of\nResult of calling the Edit tool: ok',
+  ]) {
+    const folds = [{ kind: "tool-transcript" as const, text: call }];
+    expect(personSaid({}, parts(call))).toEqual({ words: "", files: [], folds });
+    expect(personSaid({}, parts(`  See @a.ts\n\n${call}\n`))).toEqual({
+      words: "  See @a.ts",
+      files: [],
+      folds,
+    });
+    expect(personSaid({}, parts(`See @a.ts\r\n \r\n${call}`))).toEqual({
+      words: "See @a.ts",
+      files: [],
+      folds,
+    });
+    // What a person is said to have written is all theirs.
+    expect(personSaid(REAL, parts(`See @a.ts\n\n${call}`)).folds).toEqual([]);
+  }
+  // A look-alike before it is none.
+  const asked = "Called the plumber tool with the following input: {none}\n\nWhat then?";
+  expect(personSaid({}, parts(`${asked}\n\n${one}`))).toEqual({
+    words: asked,
+    files: [],
+    folds: [{ kind: "tool-transcript", text: one }],
+  });
+});
+
+test("B15 A13 parts that the runtime made are folded where they are of a kind that is, and dropped else", () => {
+  const made = (text: string) => ({ type: "text", text, synthetic: true });
+  const result = "Result of calling the Read tool: lines";
+  for (const info of [REAL, {}]) {
+    const said = (...more: Obj[]) => personSaid(info, [...parts("See @a.ts"), ...more]);
+    expect(said(made(TRANSCRIPT))).toEqual({
+      words: "See @a.ts",
+      files: [],
+      folds: [{ kind: "tool-transcript", text: TRANSCRIPT }],
+    });
+    expect(said(made(HANDOVER), made(NOTIFICATION), made("a note"), made(REMINDER)).folds).toEqual([
+      { kind: "context-handoff", text: HANDOVER },
+      { kind: "task-notification", text: NOTIFICATION },
+    ]);
+    expect(said(made(TRANSCRIPT), made(result), made(result), made("a note")).folds).toEqual([
+      { kind: "tool-transcript", text: `${TRANSCRIPT}\n\n${result}\n\n${result}` },
+    ]);
+    expect(said(made(result), made("a note"))).toEqual({ words: "See @a.ts", files: [], folds: [] });
+  }
+});
+
+test("B15 A13 notes of the runtime are not shown where nothing hides them, and a person's of such a kind are", () => {
+  for (const kind of ["todo_reminder", "system_reminder", "rewind_notice", "fork_notice", "timeline_event"])
+    for (const origin of ["agent_runtime", "system", undefined]) {
+      const info = { semantics: { kind, origin } };
+      expect(personSaid(info, parts("note to itself"))).toEqual({ words: "", files: [], folds: [] });
+      expect(personSaid(info, parts(TRANSCRIPT)).folds).toEqual([
+        { kind: "tool-transcript", text: TRANSCRIPT },
+      ]);
+      expect(personSaid({ semantics: { kind, origin: "real_user" } }, parts("mine")).words).toBe("mine");
+    }
+  for (const kind of ["user_prompt", "slash_command", "another"])
+    expect(personSaid({ semantics: { kind, origin: "agent_runtime" } }, parts("go on")).words).toBe("go on");
+  // Hidden with no kind, as builds without such marks have it.
+  const unmarked = { visibility: "model-only" };
+  expect(personSaid(unmarked, parts(`${NOTIFICATION}\n\nnote`)).folds).toEqual([
+    { kind: "task-notification", text: NOTIFICATION },
+  ]);
+  expect(personSaid(unmarked, parts(HANDOVER)).folds).toEqual([{ kind: "context-handoff", text: HANDOVER }]);
+});
+
+test("B15 a look through two million characters takes no time, whatever is repeated in them", () => {
+  for (const piece of [
+    "<system-reminder>",
+    "\n<system-reminder>\n",
+    "</system-reminder>",
+    "\n</system-reminder>\n",
+    "`<system-reminder>` ",
+    "<system-reminder>x</system-reminder> ",
+    `\n${REMINDER}\n`,
+    "<system-reminder></system-reminder>",
+    "\n```\n<system-reminder>",
+    "\n```a\n",
+    `\n\`\`\`a\n${REMINDER}\n`,
+    "<task-notification>",
+    "\n</task-notification>\n",
+    `\n${NOTIFICATION}\n`,
+    "Called the ",
+    "Called the a tool with the following input: {",
+    "\n\nCalled the a tool with the following input: {",
+    "\n\nCalled the a tool with the following input: {}x",
+    '\n\nCalled the a tool with the following input: {"',
+    "\n\nCalled the a tool with the following input: {}\n\nResult of calling the b tool: {",
+    "This session is being continued from a previous conversation that\n",
+    "\n",
+    " ",
+    "\n ",
+    "`",
+  ]) {
+    const text = piece.repeat(Math.ceil(2_000_000 / piece.length));
+    for (const whole of [text, `${text}${REMINDER}`, `${REMINDER}${text}</system-reminder>`, `x${text}x`]) {
+      const before = performance.now();
+      personSaid({}, parts(whole));
+      expect([piece, performance.now() - before < 1_000]).toEqual([piece, true]);
+    }
+  }
+}, 60_000);
