@@ -169,11 +169,11 @@ function failureContent(card: ToolCard): unknown[] {
   return card.failure && card.failure !== card.output ? [textContent(card.failure)] : [];
 }
 
-/** An image whose bytes are there is shown; anything else is named. */
+/** An image whose bytes are there is shown, what a client can open is linked, anything else is named. */
 function fileContent({ name, mime, url }: SentFile): unknown {
   const image = /^data:(image\/[\w.+-]+);base64,([A-Za-z0-9+/=]+)$/.exec(url);
   if (image) return { type: "image", mimeType: image[1], data: image[2] };
-  if (url.startsWith("data:")) return { type: "text", text: `[${name || mime || "file"}]` };
+  if (!/^(?:https?|file):/i.test(url)) return { type: "text", text: `[${name || mime || "file"}]` };
   return {
     type: "resource_link",
     name: name || url,

@@ -41,7 +41,7 @@ export interface Batch {
 /** The newest part of a history. */
 interface Window {
   readonly items: readonly Item[];
-  /** Nothing stands before it. */
+  /** Nothing that shows stands before it. */
   readonly complete: boolean;
   readonly totals: Totals;
   readonly raw: number;
@@ -221,7 +221,7 @@ export class History {
     const totals = tally.count(items);
     // It may have taken the place of what it sums up.
     if (totals.compactions > compactions) return this.readWhole(conversation);
-    return { items, complete: false, totals, raw: tally.raw };
+    return { items, complete: offset === 0 || isAll(items, totals), totals, raw: tally.raw };
   }
 
   /**
@@ -325,6 +325,12 @@ function metaOf(
     totalTurns: totals.turns,
     turnActive: isRunning(turns),
   };
+}
+
+/** True where all that shows is among these; what may be a prompt tried again has its first try before them. */
+function isAll(items: readonly Item[], totals: Totals): boolean {
+  const prompt = items.find(({ words, files }) => words !== "" || files.length > 0);
+  return counted(items).messages === totals.messages && (prompt === undefined || prompt.starts);
 }
 
 function holds(messages: readonly unknown[], id: string): boolean {

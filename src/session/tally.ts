@@ -5,7 +5,15 @@
 
 import { obj } from "../platform/json.ts";
 import { messageIdOf } from "../translate/history.ts";
-import { type Before, type Counted, counted, type Item, transcript } from "../translate/transcript.ts";
+import {
+  type Before,
+  type Counted,
+  counted,
+  type Item,
+  type Tried,
+  transcript,
+  triedBriefly,
+} from "../translate/transcript.ts";
 
 export interface Totals extends Counted {
   readonly compactions: number;
@@ -23,6 +31,8 @@ export class Tally {
   /** What stands before this place is counted; the answer behind it may still grow. */
   settled = 0;
   private counts = NONE;
+  /** What is tried at that place. */
+  private tried: Tried = { last: undefined, open: false };
   /** The last message that is counted: behind it everything is asked for. */
   anchor: string | undefined;
   /** Where the last turn begins: what is stored of it changes while it runs. */
@@ -75,7 +85,11 @@ export class Tally {
 
   /** What is known of the messages before `offset`. */
   before(offset: number): Before {
-    return { has: (id) => (this.places.get(numberOf(id)) ?? offset) < offset, clean: this.settled };
+    return {
+      has: (id) => (this.places.get(numberOf(id)) ?? offset) < offset,
+      at: this.settled,
+      tried: this.tried,
+    };
   }
 
   /**
@@ -115,11 +129,13 @@ export class Tally {
     this.compactions = totals.compactions;
     // The last answer may still grow, and behind a message without an id nothing can be asked for.
     let to = items.findLastIndex(({ info }) => info.role !== "user");
-    while (to > from && !(items[to]?.clean && items[to]?.before !== undefined)) to--;
-    if (to > from) {
+    while (to > from && !(items[to]?.behind && items[to]?.before !== undefined)) to--;
+    const next = items[to];
+    if (to > from && next?.behind) {
       this.counts = this.with(items, from, to);
-      this.settled = items[to]!.at;
-      this.anchor = items[to]!.before;
+      this.settled = next.at;
+      this.anchor = next.before;
+      this.tried = triedBriefly(next.behind);
     }
     return totals;
   }

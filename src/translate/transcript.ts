@@ -30,16 +30,30 @@ export interface Item extends Message {
   readonly shows: boolean;
   /** The same prompt as before, tried again: what it repeats is shown once. */
   readonly again: boolean;
-  /** Nothing that stands before it changes what it is. */
-  readonly clean: boolean;
+  /** What is tried before it; undefined where that is not known. */
+  readonly behind: Tried | undefined;
+}
+
+/** By which a prompt is known as one that is tried again. */
+export interface Tried {
+  /** What a person said last, or what stands for it, where nothing but tries to answer it have come since. */
+  readonly last: PersonSaid | bigint | undefined;
+  /** Nothing answered it yet, or a failure that is tried again. */
+  readonly open: boolean;
 }
 
 /** What is known of the messages that stand before some. */
 export interface Before {
   /** True for a message whose first place is there. */
   has(id: string): boolean;
-  /** The place of a message that is known to be clean. */
-  readonly clean: number;
+  /** What is tried before the message at this place. */
+  readonly at: number;
+  readonly tried: Tried;
+}
+
+/** The same of a few bytes: nothing keeps what a person said. */
+export function triedBriefly({ last, open }: Tried): Tried {
+  return { last: typeof last === "object" ? markOf(last) : last, open };
 }
 
 /**
@@ -50,18 +64,17 @@ export interface Before {
  */
 export function transcript(messages: readonly unknown[], offset = 0, before?: Before): Item[] {
   const items: Item[] = [];
-  /** What a person said last, where nothing but tries to answer it has come since. */
-  let last: PersonSaid | undefined;
-  /** Nothing answered it yet, or a failure that is tried again. */
-  let open = false;
+  let { last, open }: Tried = NOTHING_TRIED;
+  /** What was said last is known, and where it is not, whether something answered it. */
   let sure = offset === 0;
+  let answered = false;
   for (const message of latestById(messages, offset, before && ((id) => before.has(id)))) {
-    const { at, info, parts } = message;
-    if (at === before?.clean) {
+    const { info, parts } = message;
+    if (before && message.at === before.at) {
+      ({ last, open } = before.tried);
       sure = true;
-      last = undefined;
     }
-    const clean = sure && !(open && last);
+    const behind = sure ? { last, open } : undefined;
     if (info.role === "user") {
       const said = personSaid(info, parts);
       const speaks = said.words !== "" || said.files.length > 0;
@@ -72,7 +85,14 @@ export function transcript(messages: readonly unknown[], offset = 0, before?: Be
         open = true;
       } else if (said.folds.length > 0) last = undefined;
       const shows = (speaks || said.folds.length > 0) && !again;
-      items.push({ ...message, ...said, starts: speaks && !again && sure, again, shows, clean });
+      items.push({
+        ...message,
+        ...said,
+        starts: speaks && !again && (sure || answered),
+        again,
+        shows,
+        behind,
+      });
       sure ||= shows;
       continue;
     }
@@ -80,32 +100,25 @@ export function transcript(messages: readonly unknown[], offset = 0, before?: Be
     const folds: Fold[] = isSummary(info) ? [{ kind: "compact", text: textOf(parts) }] : [];
     if (folds.length > 0) last = undefined;
     if (!hidden) open = failedInPassing(info);
-    sure ||= folds.length > 0 || (!hidden && !open);
+    sure ||= folds.length > 0;
+    if (!hidden) answered = !open;
     const shows = folds.length > 0 || (!hidden && parts.some(shown));
-    items.push({ ...message, words: "", files: [], folds, starts: false, again: false, shows, clean });
+    items.push({ ...message, words: "", files: [], folds, starts: false, again: false, shows, behind });
   }
   return items;
 }
 
+const NOTHING_TRIED: Tried = { last: undefined, open: false };
+
 /** The same prompt: a try is stored as a message of its own, and its files under urls of their own. */
-function isSame(one: PersonSaid, other: PersonSaid): boolean {
-  return (
-    one.words === other.words &&
-    one.files.length === other.files.length &&
-    one.files.every((file, place) => {
-      const { name, mime, url, hash } = other.files[place]!;
-      return (
-        file.name === name &&
-        file.mime === mime &&
-        (file.url === url || (hash !== undefined && file.hash === hash))
-      );
-    }) &&
-    one.folds.length === other.folds.length &&
-    one.folds.every(({ kind, text }, place) => {
-      const fold = other.folds[place]!;
-      return kind === fold.kind && text === fold.text;
-    })
-  );
+function isSame(said: PersonSaid, last: PersonSaid | bigint): boolean {
+  if (typeof last === "object" && said.words !== last.words) return false;
+  return markOf(said) === (typeof last === "object" ? markOf(last) : last);
+}
+
+function markOf({ words, files, folds }: PersonSaid): bigint {
+  const sent = files.map(({ name, mime, url, hash }) => [name, mime, hash ?? url]);
+  return BigInt(Bun.hash(JSON.stringify([words, sent, folds])));
 }
 
 function shown(part: Obj): boolean {

@@ -17,7 +17,7 @@ test("R42 R43 R44 R45 B15 whatever the history, tails and pages join to the whol
     const pages = [tail];
     while (pages[0]!.meta.hasMore) {
       // What is appended meanwhile neither moves nor repeats anything.
-      if (random.chance(0.3)) store.turn();
+      if (random.chance(0.3)) store.turn(false);
       const page = await earlier(client, "s", pages[0]!.meta.cursor, random.pick([undefined, 1, 3, 7, 50]));
       expect(startsTurn(page.lines) || page.meta.hasMore === false).toBe(true);
       expect(page.lines.length).toBeGreaterThan(0);
@@ -28,11 +28,9 @@ test("R42 R43 R44 R45 B15 whatever the history, tails and pages join to the whol
     const other = test.client();
     await other.initialize();
     const whole = await load(other, "s");
-    // One that was written again while pages were read shows its words of then.
-    const at = (lines: readonly string[]) => lines.map((line) => line.split(" ").slice(0, 2).join(" "));
     const appended = whole.lines.length - joined.length;
     expect(appended).toBeGreaterThanOrEqual(0);
-    expect(at(joined)).toEqual(at(whole.lines).slice(0, joined.length));
+    expect(joined).toEqual(whole.lines.slice(0, joined.length));
     expect(whole.meta.hasMore).toBe(false);
     expect(whole.meta.replayedMessages).toBe(whole.meta.totalMessages);
     expect(whole.meta.replayedTurns).toBe(whole.meta.totalTurns);

@@ -27,6 +27,18 @@ export const tool = (callId: string): Json => ({
   state: { status: "completed", input: { file_path: "/one/a.ts" }, output: "lines" },
 });
 
+/** An answer that broke off for a reason that passes; none begins like another, since what a next try repeats is shown once. */
+const failing = (id: string): Message => {
+  const data = {
+    message: "Network connection failed for the provider request.",
+    code: "model_request_failed",
+  };
+  return {
+    info: { messageId: id, role: "assistant", error: { name: "ModelError", data } },
+    parts: [words(`${String.fromCodePoint(0x4e00 + Number(id.slice(1)))} ${id}`)],
+  };
+};
+
 export const plumbing = (kind: string, text: string, id: string): Message =>
   user(id, text, { semantics: { kind, origin: "agent_runtime", transcriptVisibility: "hidden" } });
 
@@ -52,7 +64,8 @@ export class Store {
     return `m${this.next++}`;
   }
 
-  turn(): void {
+  /** @param rewrites whether a message of before may be written again. */
+  turn(rewrites = true): void {
     const { random } = this;
     const number = this.next;
     const prompt = user(this.id(), `prompt ${number}`);
@@ -67,12 +80,17 @@ export class Store {
       ];
       this.messages.push(agent(id, ...parts));
     }
+    // Tried again, with nothing of an answer, or with the beginning of one.
+    for (; random.chance(0.15); this.messages.push(user(this.id(), `prompt ${number}`))) {
+      if (random.chance(0.5)) this.messages.push(failing(this.id()));
+    }
+    if (random.chance(0.5)) this.messages.push(agent(this.id(), words(`end of ${number}`)));
     if (random.chance(0.15)) this.messages.push(plumbing("todo_reminder", "nudge", this.id()));
     if (random.chance(0.1))
       this.messages.push(
         plumbing("background_notification", "<task-notification>x</task-notification>", this.id()),
       );
-    if (random.chance(0.1)) this.rewrite();
+    if (rewrites && random.chance(0.1)) this.rewrite();
   }
 
   /** A message is stored once more, with other content, and not beside itself. */
@@ -93,10 +111,23 @@ export class Store {
     const place = typeof before === "number" ? before : this.placeOf(before);
     const latest = new Map(this.messages.map((message) => [message.info.messageId, message]));
     for (const id of latest.keys()) if (this.placeOf(String(id)) >= place) latest.delete(id);
+    /** What was said last, where only tries to answer it have come since. */
+    let tried: string | undefined;
+    let open = false;
     const shown = [...latest.values()].map(({ info, parts }) => {
-      const { semantics, role } = info as { semantics?: Json; role: string };
+      const { semantics, role, error } = info as { semantics?: Json; role: string; error?: Json };
       const id = String(info.messageId);
-      if (semantics !== undefined) return FOLDED.has(String(semantics.kind)) ? [`card histfold_${id}`] : [];
+      if (semantics !== undefined) {
+        const folded = FOLDED.has(String(semantics.kind));
+        if (folded) tried = undefined;
+        return folded ? [`card histfold_${id}`] : [];
+      }
+      if (role === "user") {
+        const said = String(parts[0]?.text);
+        if (open && said === tried) return [];
+        tried = said;
+        open = true;
+      } else open = error !== undefined;
       return parts.flatMap((part) => {
         if (part.type === "text") return [`${role === "user" ? "user" : "agent"} ${id} ${part.text}`];
         if (part.type === "reasoning") return [`thought thought_${id} ${part.text}`];

@@ -95,6 +95,7 @@ test("B15 R42 what a person sent beside words is shown: images with their bytes,
   const sent = [
     file("image/png", "screen.png", "data:image/png;base64,iVBORw0KGgo="),
     file("image/png", "old.png", "zcode-artifact://s/att-1"),
+    file("text/markdown", "plan.md", "file:///one/plan.md"),
     file("text/plain", "notes.txt", "data:text/plain;base64,aGk="),
     { ...file("image/png", "made.png", "x:1"), synthetic: true },
     { type: "file" },
@@ -113,7 +114,9 @@ test("B15 R42 what a person sent beside words is shown: images with their bytes,
   const image = { type: "image", mimeType: "image/png", data: "iVBORw0KGgo=" };
   expect(contents).toEqual([
     image,
-    { type: "resource_link", name: "old.png", uri: "zcode-artifact://s/att-1", mimeType: "image/png" },
+    // The agent's own store is nothing that a client can open.
+    { type: "text", text: "[old.png]" },
+    { type: "resource_link", name: "plan.md", uri: "file:///one/plan.md", mimeType: "text/markdown" },
     { type: "text", text: "[notes.txt]" },
     { type: "text", text: "look" },
     image,
