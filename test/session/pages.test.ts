@@ -299,3 +299,36 @@ test("R46 M3 a long replay holds up nobody else, what is said meanwhile comes be
   expect(shown(client, "s").at(-1)).toBe("agent aN after");
   await end();
 });
+
+test("R24 R42 another client finds a conversation in the list, is replayed its end, and goes on with it beside the first", async () => {
+  const { test, client, server, store, end } = await begin(new Random(7), 20);
+  await load(client, "s", 1);
+  const app = test.client();
+  await app.initialize();
+  const listing = app.request("session/list", { cwd: "/one" });
+  const list = await server.take(({ method }) => method === "session/list");
+  const workspace = { workspacePath: "/one", workspaceKey: "/one" };
+  server.push({
+    id: list.id,
+    result: {
+      sessions: [{ sessionId: "s", workspace, sessionKind: "interactive", title: "Cart", updatedAt: 1 }],
+    },
+  });
+  const { sessions } = (await listing) as { sessions: Json[] };
+  expect(sessions).toMatchObject([{ sessionId: "s", cwd: "/one", title: "Cart" }]);
+  const tail = await load(app, String(sessions[0]!.sessionId), 5);
+  expect(store.truth().lines.slice(-tail.lines.length)).toEqual(tail.lines);
+  expect(tail.lines.length).toBeGreaterThanOrEqual(5);
+  const answer = app.prompt("s", "go on");
+  const send = await server.take(({ method }) => method === "session/send");
+  server.push({ id: send.id, result: { accepted: true } });
+  const { inputId } = send.params as Json;
+  server.push(sessionEvent("s", 1, "turn.started", { inputId, messageId: "uN" }));
+  const delta = { kind: "text_delta", assistantMessageId: "aN", delta: "Going on." };
+  server.push(sessionEvent("s", 2, "model.streaming", delta));
+  server.push(sessionEvent("s", 3, "turn.completed", { resultType: "success" }));
+  server.push({ method: "state.updated", params: { sessionId: "s", reason: "prompt_completed", patch: {} } });
+  expect(await answer).toMatchObject({ stopReason: "end_turn" });
+  for (const each of [client, app]) expect(shown(each, "s").at(-1)).toBe("agent aN Going on.");
+  await end();
+});
