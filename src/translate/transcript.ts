@@ -148,7 +148,10 @@ export function batchStart(items: readonly Item[], end: number, limit: number): 
   return items[at]?.starts ? at : undefined;
 }
 
-/** Updates in order, and no plan among them; each is to be rendered before the next is taken: a card is one object that changes as it goes. */
+/**
+ * Updates in order, and no plan among them. Each is to be rendered before the next is taken: a card is one object that
+ * changes as it goes.
+ */
 export function* replay(items: Iterable<Item>, cwd: string, language: Language): Generator<Update> {
   const state = newTranslateState(cwd, language);
   const drawn = new Set<string>();
@@ -158,17 +161,16 @@ export function* replay(items: Iterable<Item>, cwd: string, language: Language):
       for (const each of Object.values(repeats)) each.begin(true);
       continue;
     }
+    if (words !== "" || files.length > 0) {
+      for (const each of Object.values(repeats)) each.begin(false);
+      if (words !== "") yield { kind: "text", role: "user", messageId: id, text: words };
+      for (const file of files) yield { kind: "file", messageId: id, file };
+    }
     for (const [index, fold] of folds.entries()) {
       const card = `histfold_${id ?? at}${index === 0 ? "" : `_${index}`}`;
       yield { kind: "fold", id: card, fold: fold.kind, text: fold.text, language };
     }
-    if (info.role === "user") {
-      if (words === "" && files.length === 0) continue;
-      for (const each of Object.values(repeats)) each.begin(false);
-      if (words !== "") yield { kind: "text", role: "user", messageId: id, text: words };
-      for (const file of files) yield { kind: "file", messageId: id, file };
-      continue;
-    }
+    if (info.role === "user") continue;
     if (isHidden(info) || isSummary(info)) continue;
     for (const part of parts) {
       for (const update of assistantPart(state, part, id, drawn)) {
