@@ -20,7 +20,7 @@ const REMINDER = "system-reminder";
 const NOTIFICATION = "task-notification";
 /** What was said so far, told to a session that goes on from another: a clause about it, and then the body. */
 const HANDOVER = /^This session is being continued from a previous conversation [a-z][^\n?]*\n\s*\S/;
-/** A tool call that was rewritten as words, because its tool is not there any more, in what is surely the runtime's. */
+/** A tool call that was rewritten as words, because its tool is not there any more. */
 const TRANSCRIPT = /^Called the \S+ tool with the following input\b/;
 /** The rest of one whose result is a part of its own. */
 const RESULT = /^Result of calling the \S+ tool:/;
@@ -68,9 +68,7 @@ export function personSaid(info: Obj, parts: readonly Obj[]): PersonSaid {
   const fold = isObj(info.summary) ? "compact" : FOLDED.get(kind);
   if (fold) return folded(fold, textOf(parts));
   if (isHidden(info) || (NOTES.has(kind) && !real)) {
-    const hidden = textOf(parts);
-    if (TRANSCRIPT.test(hidden)) return folded("tool-transcript", hidden);
-    return { ...NOTHING, folds: sorted(hidden).folds };
+    return { ...NOTHING, folds: foldsOf(textOf(parts)) };
   }
   const words: string[] = [];
   const folds: Fold[] = [];
@@ -85,13 +83,23 @@ export function personSaid(info: Obj, parts: readonly Obj[]): PersonSaid {
       folds[folds.length - 1] = { ...last, text: `${last.text}\n\n${said.trim()}` };
       continue;
     }
-    const sort = real && !made ? { words: said, folds: [] } : sorted(said);
+    const sort = made
+      ? { words: "", folds: foldsOf(said) }
+      : real
+        ? { words: said, folds: [] }
+        : sorted(said);
     folds.push(...sort.folds);
     called = sort.folds.at(-1)?.kind === "tool-transcript";
-    const typed = made ? "" : typedWords(sort.words.trimEnd()).trimEnd();
+    const typed = typedWords(sort.words.trimEnd()).trimEnd();
     if (typed !== "") words.push(typed);
   }
   return { words: words.join("\n"), files: parts.flatMap(sentFile), folds };
+}
+
+/** What is folded of a text that is surely the runtime's: a call in it needs not be whole. */
+function foldsOf(text: string): readonly Fold[] {
+  const whole = text.trim();
+  return TRANSCRIPT.test(whole) ? [{ kind: "tool-transcript", text: whole }] : sorted(text).folds;
 }
 
 /** A text that no mark tells to be a person's: what in it is the runtime's, and the words besides. */

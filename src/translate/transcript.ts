@@ -180,17 +180,16 @@ export function* replay(
       for (const each of Object.values(repeats)) each.begin(true);
       continue;
     }
+    if (words !== "" || files.length > 0) {
+      for (const each of Object.values(repeats)) each.begin(false);
+      if (words !== "") yield { kind: "text", role: "user", messageId: id, text: words };
+      for (const file of files) yield { kind: "file", messageId: id, file };
+    }
     for (const [index, fold] of folds.entries()) {
       const card = `histfold_${id ?? at}${index === 0 ? "" : `_${index}`}`;
       yield { kind: "fold", id: card, fold: fold.kind, text: fold.text, language };
     }
-    if (info.role === "user") {
-      if (words === "" && files.length === 0) continue;
-      for (const each of Object.values(repeats)) each.begin(false);
-      if (words !== "") yield { kind: "text", role: "user", messageId: id, text: words };
-      for (const file of files) yield { kind: "file", messageId: id, file };
-      continue;
-    }
+    if (info.role === "user") continue;
     if (isHidden(info) || isSummary(info)) continue;
     for (const part of parts) {
       const call = part.type === "tool" ? toolCallIdOf(part) : undefined;

@@ -430,7 +430,7 @@ test("B9 R42 what stands folded in a prompt that is tried again is shown once", 
     info: { id, role: "user" },
     parts: [{ type: "text", text: words }],
   });
-  expect(replay([ask("u1"), ask("u2")]).updates.map(({ kind }) => kind)).toEqual(["fold", "text"]);
+  expect(replay([ask("u1"), ask("u2")]).updates.map(({ kind }) => kind)).toEqual(["text", "fold"]);
   expect(transcript([ask("u1"), ask("u2")]).map(({ shows, starts }) => [shows, starts])).toEqual([
     [true, true],
     [false, false],

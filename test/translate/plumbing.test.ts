@@ -277,6 +277,8 @@ test("B15 A13 parts that the runtime made are folded where they are of a kind th
     expect(said(made(TRANSCRIPT), made(result), made(result), made("a note")).folds).toEqual([
       { kind: "tool-transcript", text: `${TRANSCRIPT}\n\n${result}\n\n${result}` },
     ]);
+    const cut = "Called the Read tool with the following input, which is left out";
+    expect(said(made(cut)).folds).toEqual([{ kind: "tool-transcript", text: cut }]);
     expect(said(made(result), made("a note"))).toEqual({ words: "See @a.ts", files: [], folds: [] });
   }
 });
