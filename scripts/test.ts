@@ -19,6 +19,8 @@ import { clearUp } from "./leftovers.ts";
 const ROOT = join(import.meta.dir, "..");
 const FILE = join(ROOT, "dist", process.platform === "win32" ? "zcode-acp.exe" : "zcode-acp");
 const PARTS = ["src", "package.json", "bun.lock", "scripts/build.ts"];
+/** How long a test may take that names no time of its own, in ms; the runner reads none from its configuration. */
+const TEST_MS = 30_000;
 /** How long processes may take to go after the last test, in ms. */
 const GOING_MS = 3_000;
 
@@ -59,7 +61,13 @@ const dir = realpathSync(mkdtempSync(join(tmpdir(), "zcode-acp-test-")));
 const [home, temp, outfile] = [join(dir, "home"), join(dir, "tmp"), join(dir, "junit.xml")];
 for (const path of [home, temp]) mkdirSync(path);
 const code = await run(
-  ["test", "--reporter=junit", `--reporter-outfile=${outfile}`, ...process.argv.slice(2)],
+  [
+    "test",
+    `--timeout=${TEST_MS}`,
+    "--reporter=junit",
+    `--reporter-outfile=${outfile}`,
+    ...process.argv.slice(2),
+  ],
   // Those of Windows as well.
   { HOME: home, USERPROFILE: home, TMPDIR: temp, TEMP: temp, TMP: temp },
 );

@@ -5,7 +5,7 @@
 
 import type { AnyMessage } from "@agentclientprotocol/sdk/unstable";
 import type { Backend } from "../backend/backend.ts";
-import { Client } from "../clients/client.ts";
+import { Client, type Sender } from "../clients/client.ts";
 import type { Clients } from "../clients/clients.ts";
 import { errors } from "../errors/index.ts";
 import { type Language, phrase, t } from "../locale/index.ts";
@@ -85,9 +85,10 @@ export interface AgentConnection {
  * Connects one client.
  * @param send sends one serialised message to it.
  */
-export function connectAgent(send: (message: string) => void, deps: AgentDeps): AgentConnection {
+export function connectAgent({ send, room }: Sender, deps: AgentDeps): AgentConnection {
   const client: Client = new Client({
     send,
+    room,
     request: (method, params, signal) =>
       connection.client.request(method, params, { cancellationSignal: signal, stopWaitingOnCancel: true }),
   });
@@ -97,6 +98,7 @@ export function connectAgent(send: (message: string) => void, deps: AgentDeps): 
     surface,
     (id, message) => {
       send(message);
+      surface.loads.answered(id);
       deps.onFrame("out", "answer session/prompt", id, "", message.length);
     },
     (message) => input.enqueue(message),
@@ -143,10 +145,10 @@ export function connectAgent(send: (message: string) => void, deps: AgentDeps): 
     }
     const { method, id } = obj(message);
     // Only an id that the SDK answers under can be waited for.
-    if (!client.initialized && method === "initialize" && (typeof id === "string" || Number.isFinite(id))) {
-      behind = { initialize: id, messages: [] };
-    }
-    if (method === "session/load" && client.initialized) surface.loads.came(id, obj(obj(message).params));
+    const answered = typeof id === "string" || Number.isFinite(id);
+    if (!client.initialized && method === "initialize" && answered) behind = { initialize: id, messages: [] };
+    if (client.initialized && method === "session/load" && answered)
+      surface.loads.came(id, obj(obj(message).params));
     if (!lane.take(message)) input.enqueue(message);
     note("in", message, size);
   };
@@ -241,12 +243,15 @@ export class Surface {
   }
 
   async load(params: Obj, signal: AbortSignal) {
-    const { conversation, id } = await this.attach(params);
     const limit = replayLimit(params);
+    // Before anything can go wrong, since the next load of this session takes the next one.
+    const waiting = this.loads.begin(str(params.sessionId) ?? "");
+    const { conversation, id } = await this.attach(params);
     const { history } = this.deps.sessions;
     let meta: ReplayMeta;
-    const reader = this.loads.begin(id) ?? expectBatch(conversation, this.client, limit === 0);
+    const reader = waiting ?? expectBatch(conversation, this.client, limit === 0);
     try {
+      await this.client.outlet.room();
       const batch = await this.usable(conversation, id, () =>
         history.load(conversation, limit, reader, signal),
       );

@@ -16,8 +16,10 @@ import { MAX_REPLAY, PAGE_MESSAGES, STRETCH_LOOK, STRETCH_MS } from "./limits.ts
 
 /** `_meta.zcode.limit` of a load; undefined for the whole conversation. */
 export function replayLimit(params: Obj): number | undefined {
-  const limit = num(obj(obj(params._meta).zcode).limit);
-  return limit === undefined ? undefined : Math.min(Math.max(0, Math.trunc(limit)), MAX_REPLAY);
+  const { limit } = obj(obj(params._meta).zcode);
+  // A number that is too large for one has become infinite.
+  if (typeof limit !== "number" || Number.isNaN(limit)) return undefined;
+  return Math.min(Math.max(0, Math.trunc(limit)), MAX_REPLAY);
 }
 
 /** `limit` of a page. */
@@ -54,7 +56,11 @@ export async function showBatch(
     }
   };
   reader.finish = () => void stretch(Number.POSITIVE_INFINITY);
-  while (stretch(STRETCH_MS)) await new Promise<void>((resolve) => setImmediate(resolve));
+  while (stretch(STRETCH_MS)) {
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    // Who does not read is not sent more than it could.
+    await client.outlet.room();
+  }
 }
 
 function* batchUpdates(

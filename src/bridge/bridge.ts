@@ -208,30 +208,33 @@ export function createBridge(deps: BridgeDeps): Bridge {
         transport.send(message);
         recorder?.frame("client", "out", message);
       };
-      const connection = connectAgent(send, {
-        sessions,
-        clients,
-        backend,
-        log,
-        language,
-        version: deps.version,
-        clock,
-        simulated: config.backend === "sim",
-        credentials,
-        shown: (conversation, client) => {
-          titled(conversation, [client]);
-          clock.after(ASK_AGAIN_MS, () => questions.again(conversation, client));
-        },
-        quota: {
-          usage: async () => (await quota()).usage(),
-          say: async (words) => {
-            const { sayUsage } = await import("../quota/say.ts");
-            return sayUsage(await quota(), words, () => clock.now(), language);
+      const connection = connectAgent(
+        { send, room: () => transport.room() },
+        {
+          sessions,
+          clients,
+          backend,
+          log,
+          language,
+          version: deps.version,
+          clock,
+          simulated: config.backend === "sim",
+          credentials,
+          shown: (conversation, client) => {
+            titled(conversation, [client]);
+            clock.after(ASK_AGAIN_MS, () => questions.again(conversation, client));
           },
+          quota: {
+            usage: async () => (await quota()).usage(),
+            say: async (words) => {
+              const { sayUsage } = await import("../quota/say.ts");
+              return sayUsage(await quota(), words, () => clock.now(), language);
+            },
+          },
+          onFrame: (direction, what, id, session, size) =>
+            deps.blackbox.frame(`client ${direction}`, what, id, session, size),
         },
-        onFrame: (direction, what, id, session, size) =>
-          deps.blackbox.frame(`client ${direction}`, what, id, session, size),
-      });
+      );
       connections.add(connection);
       void connection.closed.then(() => connections.delete(connection));
       transport.listen({

@@ -6,6 +6,7 @@
 import type { AnyMessage } from "@agentclientprotocol/sdk/unstable";
 import { LineSplitter } from "../platform/lines.ts";
 import type { Log } from "../platform/log.ts";
+import type { LineWriter } from "../platform/writer.ts";
 
 /** Who takes the messages of a client. */
 export interface Receiver {
@@ -21,19 +22,22 @@ export interface Transport {
   listen(receiver: Receiver): void;
   /** Sends one serialised message. */
   send(message: string): void;
+  /** Resolves when little waits for the client to read it; undefined where that is so. */
+  room(): Promise<void> | undefined;
 }
 
 const PARSE_ERROR = `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}`;
 
 /**
  * @param bytes what the client writes.
- * @param send how it is answered.
+ * @param out how it is answered: whole messages, in order.
  */
 export function lineTransport(
   bytes: ReadableStream<Uint8Array>,
-  send: (message: string) => void,
+  out: Pick<LineWriter, "write" | "room">,
   log: Log,
 ): Transport {
+  const send = (message: string) => out.write(message);
   const splitter = new LineSplitter((size) => {
     log.once("client-line:long", "warn", `a client sent a line longer than any message (${size} bytes)`);
     send(PARSE_ERROR);
@@ -64,5 +68,5 @@ export function lineTransport(
     deliver(splitter.end(), receiver);
     receiver.end();
   };
-  return { listen: (receiver) => void read(receiver), send };
+  return { listen: (receiver) => void read(receiver), send, room: () => out.room() };
 }

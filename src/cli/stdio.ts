@@ -83,7 +83,7 @@ export async function run(flags: StdioFlags): Promise<void> {
   process.on("uncaughtException", fatal);
   process.on("unhandledRejection", fatal);
 
-  const connection = bridge.connect(lineTransport(Bun.stdin.stream(), (message) => out.write(message), log));
+  const connection = bridge.connect(lineTransport(Bun.stdin.stream(), out, log));
   // The build keeps code in the interpreter, which starts faster; from here on it is worth compiling.
   clock.after(JIT_MS, () => Bun.unsafe.setJITPolicy(1));
   clock.after(IDLE_SHRINK_MS, () => {

@@ -7,12 +7,17 @@ import type { Style } from "./render.ts";
 export interface Outlet {
   /** Sends one serialised JSON-RPC message. */
   send(message: string): void;
+  /** Resolves when little waits for the client to read it; undefined where that is so. */
+  room(): Promise<void> | undefined;
   /**
    * A request to the client; an abort sends `$/cancel_request`.
    * @throws the client's error, or the connection's end.
    */
   request(method: string, params: Obj, signal: AbortSignal): Promise<unknown>;
 }
+
+/** What a connection needs to send; requests are its own. */
+export type Sender = Pick<Outlet, "send" | "room">;
 
 export class Client {
   /** `clientInfo.name`; empty where the client did not say. */

@@ -13,6 +13,14 @@ export function isObj(value: unknown): value is Obj {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** True where a value is nested deeper than `levels`: to write such a one costs more than it is worth, or fails. */
+export function isDeep(value: unknown, levels = 1_000): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (levels === 0) return true;
+  for (const inner of Object.values(value)) if (isDeep(inner, levels - 1)) return true;
+  return false;
+}
+
 /** The value if it is a JSON object, else an empty one. */
 export function obj(value: unknown): Obj {
   return isObj(value) ? value : EMPTY;

@@ -13,6 +13,9 @@ export interface ByteSink {
 /** Joined writes stop growing here, in characters, so that one block is never too large to join cheaply. */
 const BLOCK_CHARS = 1024 * 1024;
 
+/** While more characters wait than these, whoever can wait does. */
+const ROOM_CHARS = 8 * 1024 * 1024;
+
 export class LineWriter {
   /** Full blocks that wait, and the one that is being filled. */
   private blocks: string[] = [];
@@ -23,6 +26,7 @@ export class LineWriter {
   private closed = false;
   private failed = false;
   private idleWaiters: (() => void)[] = [];
+  private roomWaiters: (() => void)[] = [];
 
   /**
    * @param sink where the bytes go.
@@ -69,6 +73,12 @@ export class LineWriter {
     return new Promise((resolve) => this.idleWaiters.push(resolve));
   }
 
+  /** Resolves when little is pending; undefined where that is so. */
+  room(): Promise<void> | undefined {
+    if (this.pending <= ROOM_CHARS || this.failed || this.closed) return undefined;
+    return new Promise((resolve) => this.roomWaiters.push(resolve));
+  }
+
   /** Ends the stream; what is queued is given to it first, without waiting for the other side. */
   close(): void {
     if (this.closed) return;
@@ -100,6 +110,7 @@ export class LineWriter {
         written.then(
           () => {
             this.inFlightChars = 0;
+            if (this.pending <= ROOM_CHARS) for (const waiter of this.roomWaiters.splice(0)) waiter();
             this.pump();
           },
           (error) => this.fail(error),
@@ -130,8 +141,9 @@ export class LineWriter {
   }
 
   private wake(): void {
-    const waiters = this.idleWaiters;
+    const waiters = [...this.idleWaiters, ...this.roomWaiters];
     this.idleWaiters = [];
+    this.roomWaiters = [];
     for (const waiter of waiters) waiter();
   }
 }

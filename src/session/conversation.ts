@@ -116,8 +116,10 @@ export class Conversation {
   tally: Tally | undefined;
   /** What was read for a page, and serves others. */
   earlier: Earlier | undefined;
-  /** Compactions that were heard of. */
-  compacted = 0;
+  /** How often its history became another one: compacted, or cut. */
+  cuts = 0;
+  /** Turns of any kind that have ended. */
+  ends = 0;
   /** When its session was last known to be resident; milliseconds of the rules' clock. */
   trustedAt = 0;
   nextKey = 1;

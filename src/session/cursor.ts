@@ -7,15 +7,16 @@ export interface Place {
   /** The oldest message that was shown; undefined where it has no id, or none was shown. */
   readonly id: string | undefined;
   readonly at: number;
-  /** Compactions that stand in the history, and those that this bridge has heard of. */
+  /** Compactions that stand in the history. */
   readonly compactions: number;
-  readonly compacted: number;
+  /** How often this bridge has seen it become another one. */
+  readonly cuts: number;
   /** The history's first message; undefined where it had none. */
   readonly first: string | undefined;
 }
 
-export function cursorOf(session: string, { id, at, compactions, compacted, first }: Place): string {
-  const value = [markOf(session), at, compactions, compacted, id ?? null, first ? markOf(first) : null];
+export function cursorOf(session: string, { id, at, compactions, cuts, first }: Place): string {
+  const value = [markOf(session), at, compactions, cuts, id ?? null, first ? markOf(first) : null];
   return Buffer.from(JSON.stringify(value)).toString("base64url");
 }
 
@@ -30,13 +31,13 @@ export function placeOf(cursor: string, session: string, first: string | undefin
   } catch {
     return undefined;
   }
-  const [mark, at, compactions, compacted, id, begin] = list(value);
+  const [mark, at, compactions, cuts, id, begin] = list(value);
   const whole = (each: unknown): each is number => Number.isSafeInteger(each) && Number(each) >= 0;
   if (mark !== markOf(session)) return undefined;
-  if (!whole(at) || !whole(compactions) || !whole(compacted)) return undefined;
+  if (!whole(at) || !whole(compactions) || !whole(cuts)) return undefined;
   if (id !== null && typeof id !== "string") return undefined;
   if (begin !== null && (first === undefined || begin !== markOf(first))) return undefined;
-  return { at, compactions, compacted, id: id ?? undefined, first };
+  return { at, compactions, cuts, id: id ?? undefined, first };
 }
 
 function markOf(id: string): string {

@@ -86,7 +86,7 @@ export class History {
         if (snapshot)
           return this.batch(conversation, this.whole(conversation, list(snapshot.messages)), limit, true);
         try {
-          const window = await this.newest(conversation, limit);
+          const window = await this.settled(conversation, limit);
           // All that was said up to this answer is in it, or in what is known of the running turn.
           reader.covered = reader.held.length;
           return this.batch(conversation, window, limit, false);
@@ -185,10 +185,21 @@ export class History {
     const known = this.wholes.get(messages);
     if (known) return known;
     const { tally, items } = Tally.of(messages);
+    const { newest } = conversation.tally ?? {};
+    if (newest !== undefined && !holds(messages, newest)) conversation.cuts++;
     conversation.tally = tally;
     const window = { items, complete: true, totals: tally.count(items), raw: tally.raw };
     this.wholes.set(messages, window);
     return window;
+  }
+
+  /** What a turn has said that ended while it was read may be neither in it nor known of the running turn any more. */
+  private async settled(conversation: Conversation, limit: number | undefined): Promise<Window> {
+    for (let attempt = 1; ; attempt++) {
+      const { ends } = conversation;
+      const window = await this.newest(conversation, limit);
+      if (conversation.ends === ends || attempt >= BRING_UP_TRIES) return window;
+    }
   }
 
   private async newest(conversation: Conversation, limit: number | undefined): Promise<Window> {
@@ -291,7 +302,7 @@ export function forgetEarlier(conversation: Conversation): void {
 export function historyCompacted(conversation: Conversation): void {
   forgetEarlier(conversation);
   conversation.tally = undefined;
-  conversation.compacted++;
+  conversation.cuts++;
 }
 
 const NOTHING: Window = {
@@ -308,12 +319,12 @@ function metaOf(
   end: number,
 ): ReplayMeta {
   const replayed = counted(items, start, end);
-  const { backendId, tally, compacted, turns } = conversation;
+  const { backendId, tally, cuts, turns } = conversation;
   const place = {
     id: items[start]?.id,
     at: items[start]?.at ?? raw,
     compactions: totals.compactions,
-    compacted,
+    cuts,
     first: tally?.first,
   };
   return {
@@ -338,8 +349,8 @@ function holds(messages: readonly unknown[], id: string): boolean {
 }
 
 /** True where nothing has happened to the history since that makes a place in it void. */
-function stands({ compacted }: Conversation, { totals }: Window, place: Place): boolean {
-  return totals.compactions === place.compactions && compacted === place.compacted;
+function stands({ cuts }: Conversation, { totals }: Window, place: Place): boolean {
+  return totals.compactions === place.compactions && cuts === place.cuts;
 }
 
 /**

@@ -133,6 +133,7 @@ export class Sessions {
         if (!running) {
           this.residence.trust(conversation);
           conversation.live.clear();
+          conversation.ends++;
         }
         this.watch.running(conversation, running);
         deps.sink.running(conversation, running);
@@ -474,6 +475,7 @@ export class Sessions {
 
   /** One line to the person, beside what the model says. */
   say(conversation: Conversation, words: string): void {
+    if (!this.registry.owns(conversation)) return;
     this.deps.sink.update(conversation, {
       kind: "text",
       role: "agent",

@@ -1,7 +1,7 @@
 /** Tool cards: opened once, filled, closed once. They are changed in place and belong to one conversation. */
 
 import type { Language } from "../locale/index.ts";
-import { bool, type Obj, obj, str } from "../platform/json.ts";
+import { bool, isDeep, type Obj, obj, str } from "../platform/json.ts";
 import { appendedTail, OUTPUT_CHARS } from "./output.ts";
 import { viewTool } from "./tools.ts";
 import type { ToolCard, Update } from "./updates.ts";
@@ -43,7 +43,7 @@ export function openCard(
     id,
     name,
     ...view,
-    rawInput: Object.keys(input).length > 0 ? input : undefined,
+    rawInput: Object.keys(input).length > 0 ? writable(input) : undefined,
     status: "pending",
     output: "",
     exitCode: undefined,
@@ -63,11 +63,16 @@ export function openCard(
   return card;
 }
 
+/** A card without its input is worth more than none. */
+function writable(input: Obj): Obj | undefined {
+  return isDeep(input) ? undefined : input;
+}
+
 /** The card with an input that came later than its opening. */
 export function refreshCard(state: CardHolder, card: Card, input: Obj): Update[] {
   if (Object.keys(input).length === 0) return [];
   Object.assign(card, viewTool(card.name, input, state.cwd, state.language), {
-    rawInput: input,
+    rawInput: writable(input),
     background: bool(input.run_in_background) ?? false,
   });
   return [{ kind: "tool", change: "changed", card }];

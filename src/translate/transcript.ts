@@ -175,7 +175,9 @@ export function* replay(
   const state = newTranslateState(cwd, language);
   const drawn = new Set<string>();
   const repeats = { agent: new Repeats(), thought: new Repeats() };
-  for (const { at, id, info, parts, words, files, folds, again } of items) {
+  for (const { at, id, info, parts, words, files, folds, starts, again } of items) {
+    // Some models number the calls of each turn anew.
+    if (starts) drawn.clear();
     if (again) {
       for (const each of Object.values(repeats)) each.begin(true);
       continue;

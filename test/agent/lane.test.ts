@@ -24,7 +24,11 @@ const turn = async (times = 30) => {
 
 /** A lane on its own; prompts are answered when the test says so. */
 function lane(initialized = true) {
-  const client = new Client({ send: () => {}, request: () => Promise.reject(new Error("no")) });
+  const client = new Client({
+    send: () => {},
+    room: () => undefined,
+    request: () => Promise.reject(new Error("no")),
+  });
   if (initialized) client.introduce({});
   const heard: string[] = [];
   const answers: Obj[] = [];
@@ -306,16 +310,13 @@ function connection(random: Random) {
     onFrame: () => {},
     credentials: () => ({ providers: [], personal: [], cachedPlans: [], selectedPlans: [], files: [] }),
   };
-  const connected = connectAgent(
-    (message) => {
-      const frame = JSON.parse(message) as Obj;
-      if ("id" in frame) {
-        if (answers.has(frame.id)) throw new Error(`answered twice: ${frame.id}`);
-        answers.set(frame.id, frame);
-      }
-    },
-    deps as unknown as AgentDeps,
-  );
+  const send = (message: string) => {
+    const frame = JSON.parse(message) as Obj;
+    if (!("id" in frame)) return;
+    if (answers.has(frame.id)) throw new Error(`answered twice: ${frame.id}`);
+    answers.set(frame.id, frame);
+  };
+  const connected = connectAgent({ send, room: () => undefined }, deps as unknown as AgentDeps);
   const agent = { ...connected, message: (message: AnyMessage) => connected.message(message, 0) };
   return { agent, heard, answers, pending };
 }

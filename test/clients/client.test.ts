@@ -17,7 +17,7 @@ test.each([
   [undefined, false],
   [7, false],
 ])("R41 skills carry their sign for a client that is called %p: %p", (name, signed) => {
-  const client = new Client({ send: () => {}, request: async () => ({}) });
+  const client = new Client({ send: () => {}, room: () => undefined, request: async () => ({}) });
   client.introduce(name === undefined ? {} : { clientInfo: { name, version: "1" } });
   expect(client.signsSkills).toBe(signed);
 });

@@ -275,6 +275,7 @@ describe("several clients", () => {
     const got: Obj[] = [];
     const client = new Client({
       send: (message) => got.push(JSON.parse(message) as Obj),
+      room: () => undefined,
       request: () => Promise.reject(new Error("no")),
     });
     if (capabilities) client.introduce({ clientCapabilities: capabilities, clientInfo: { name: "c" } });

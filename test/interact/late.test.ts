@@ -76,6 +76,7 @@ test("P16 P19 a question outlives its clients: where all have left it waits, and
       receiver = given;
     },
     send: (message) => first.receive(message),
+    room: () => undefined,
   });
   await first.initialize({ elicitation: { form: {} } });
   const id = await first.newSession("/one");

@@ -100,7 +100,7 @@ test("D3 every flag of every command is explained from the table, in each langua
  * to the model or to a shell.
  */
 const APART =
-  /^(?:sim\/|locale\/|config\/(?:settings|variables|rows)\.ts$|translate\/wording\.ts$|platform\/windowTitle\.ts$)/;
+  /^(?:sim\/|locale\/|config\/(?:settings|variables|rows)\.ts$|translate\/(?:wording|blocks)\.ts$|platform\/windowTitle\.ts$)/;
 /** Calls whose words are for whoever looks after the program, or for another program. */
 const LOGS =
   /(?:\blog\.(?:write|once)|\bonce|\breply\.error|\bwithDeadline|new (?:Error|SyntaxError|TypeError)|\bsuper|\brun|\bquery|\bprepare|\bonBadLine|\bRpcError|\bonFrame)\(/;

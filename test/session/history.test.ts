@@ -245,6 +245,7 @@ test("R46 M4 who loads a conversation anew in which its own prompt runs is told 
   store.messages.push(user(asked, "go"), agent("a1", words("All of it.")));
   expect((await answer).stopReason).toBe("end_turn");
   expect(shown(client, "s", from)).toEqual(["agent a1 All of it."]);
+  store.hold = false;
   store.release();
   expect((await loading).lines.slice(-3)).toEqual([
     expect.stringMatching(/./),
@@ -375,6 +376,7 @@ test("R46 P6 what a prompt says comes before its answer, also to a client that i
   expect(shown(client, "s", from)).toEqual(["agent a9 All of it."]);
   const before = client.updates("s").length;
   store.messages.push(user("u9", "go"), agent("a9", words("All of it.")));
+  store.hold = false;
   store.release();
   await loading;
   await settle();

@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import type { Json, PlainClient, RemoteError } from "../support/plainClient.ts";
 import { sessionEvent, settle } from "../support/played.ts";
 import { eachSeedAsync, Random } from "../support/random.ts";
-import { agent, begin, earlier, type Loaded, load, shown, user, words } from "../support/stored.ts";
+import { agent, begin, earlier, type Loaded, load, shown, tool, user, words } from "../support/stored.ts";
 
 const EXPIRED = { code: -32602, message: expect.stringContaining("cursor expired") };
 const NOT_OPEN = { code: -32002 };
@@ -300,6 +300,37 @@ test("R46 M3 a long replay holds up nobody else, what is said meanwhile comes be
   await end();
 });
 
+test("R42 B2 a call whose input is nested deeper than can be written again is shown without it, and all that stands beside it as well", async () => {
+  const { client, server, end } = await begin(new Random(1), 0);
+  await load(client, "s");
+  const depth = 100_000;
+  const input = `{"file_path":"/one/a.ts","x":${"[".repeat(depth)}${"]".repeat(depth)}}`;
+  const frame = JSON.stringify(
+    sessionEvent("s", 1, "tool.updated", {
+      kind: "scheduled",
+      toolCallId: "c1",
+      toolName: "Read",
+      input: "@",
+    }),
+  );
+  server.bytes(new TextEncoder().encode(`${frame.replace('"@"', input)}\n`));
+  server.push(
+    sessionEvent("s", 2, "tool.updated", {
+      kind: "result",
+      toolCallId: "c1",
+      result: { success: true, content: "lines" },
+    }),
+  );
+  await settle();
+  const cards = client.updates("s").filter(({ toolCallId }) => toolCallId === "c1");
+  expect(cards.map(({ sessionUpdate, status }) => [sessionUpdate, status])).toEqual([
+    ["tool_call", "pending"],
+    ["tool_call_update", "completed"],
+  ]);
+  expect(cards[0]).not.toHaveProperty("rawInput");
+  await end();
+});
+
 test("R24 R42 another client finds a conversation in the list, is replayed its end, and goes on with it beside the first", async () => {
   const { test, client, server, store, end } = await begin(new Random(7), 20);
   await load(client, "s", 1);
@@ -330,5 +361,110 @@ test("R24 R42 another client finds a conversation in the list, is replayed its e
   server.push({ method: "state.updated", params: { sessionId: "s", reason: "prompt_completed", patch: {} } });
   expect(await answer).toMatchObject({ stopReason: "end_turn" });
   for (const each of [client, app]) expect(shown(each, "s").at(-1)).toBe("agent aN Going on.");
+  await end();
+});
+
+/** Says something in `s`, in order. */
+function speaker(server: { push(frame: Json): void }) {
+  let seq = 0;
+  const event = (type: string, payload: Json) => server.push(sessionEvent("s", ++seq, type, payload));
+  const say = (delta: string, assistantMessageId = "aN") =>
+    event("model.streaming", { kind: "text_delta", assistantMessageId, delta });
+  return { event, say };
+}
+
+test("R46 M3 a load that is taken back, refused, or asked without a name to answer under, keeps nothing from its client", async () => {
+  const { test, server, store, end } = await begin(new Random(2), 3);
+  const params = { sessionId: "s", cwd: "/one", mcpServers: [] };
+  const { say } = speaker(server);
+  const client = test.client();
+  await client.initialize();
+  // The second waits behind the first, and is cancelled there.
+  const both = [client.request("session/load", params), client.request("session/load", params)];
+  client.notify("$/cancel_request", { requestId: both[1]!.id });
+  await both[0];
+  expect(await failed(both[1]!)).toMatchObject({ code: -32800 });
+  const from = client.updates("s").length;
+  const heard = async (word: string) => {
+    say(word);
+    await settle();
+    expect(shown(client, "s", from).at(-1)).toBe(`agent aN ${word}`);
+  };
+  await heard("one ");
+  // Refused only once it is begun with, right before a good one.
+  const refused = client.request("session/load", { ...params, cwd: "relative" });
+  const good = load(client, "s", 1);
+  say("two ");
+  store.messages.push(agent("aN", words("one two ")));
+  expect(await failed(refused)).toMatchObject({ code: -32602 });
+  await good;
+  await settle();
+  const told = shown(client, "s", from).filter((line) => line.includes("two "));
+  expect(told).toEqual(["agent aN one two "]);
+  for (const id of [undefined, {}, [1], true])
+    client.raw(JSON.stringify({ jsonrpc: "2.0", id, method: "session/load", params }));
+  await settle();
+  await heard("three ");
+  await end();
+});
+
+test("R46 what a turn said that ends while the history is read is in the replay", async () => {
+  const { test, client, server, store, end } = await begin(new Random(2), 2);
+  await load(client, "s");
+  const answer = client.prompt("s", "go");
+  const send = await server.take((frame) => frame.method === "session/send");
+  server.push({ id: send.id, result: { accepted: true } });
+  const { event, say } = speaker(server);
+  event("turn.started", { inputId: (send.params as Json).inputId, messageId: "uN" });
+  store.messages.push(user("uN", "go"));
+  await settle();
+  const other = test.client();
+  await other.initialize();
+  store.hold = true;
+  const loading = load(other, "s", 1);
+  await settle();
+  // Read before the end, answered behind it.
+  const early = [...store.messages];
+  say("Reply.");
+  event("turn.completed", { resultType: "success" });
+  server.push({ method: "state.updated", params: { sessionId: "s", reason: "prompt_completed", patch: {} } });
+  await answer;
+  store.hold = false;
+  store.messages.push(agent("aN", words("Reply.")));
+  store.release(early);
+  expect((await loading).lines).toEqual(["user uN go", "agent aN Reply."]);
+  await end();
+});
+
+test("R45 a cursor expires where the newest turns were taken back, although what it points at is there", async () => {
+  const { client, store, end } = await begin(new Random(2), 30);
+  const { meta } = await load(client, "s", 20);
+  store.messages.splice(-3);
+  expect(await failed(earlier(client, "s", meta.cursor))).toMatchObject(EXPIRED);
+  await end();
+});
+
+test("R42 calls that are numbered anew in each turn are a card each, in the whole and in pages", async () => {
+  const { client, store, end } = await begin(new Random(2), 0);
+  for (let n = 0; n < 6; n++) store.messages.push(user(`u${n}`, `p${n}`), agent(`a${n}`, tool("call_0")));
+  const cards = (lines: readonly string[]) => lines.filter((line) => line === "card call_0").length;
+  expect(cards((await load(client, "s")).lines)).toBe(6);
+  const tail = await load(client, "s", 4);
+  expect(cards([...tail.lines, ...(await earlier(client, "s", tail.meta.cursor)).lines])).toBe(6);
+  await end();
+});
+
+test("R42 a limit beyond every number is the largest, and one that is no number is none", async () => {
+  const { client, store, end } = await begin(new Random(2), 0);
+  for (let n = 0; n < 600; n++) store.messages.push(user(`u${n}`, `p${n}`));
+  const ask = async (limit: string) => {
+    const from = client.updates("s").length;
+    const params = `{"sessionId":"s","cwd":"/one","mcpServers":[],"_meta":{"zcode":{"limit":${limit}}}}`;
+    await client.requestRaw("session/load", params);
+    return shown(client, "s", from).length;
+  };
+  for (const limit of ["1e999", "501", "9007199254740993"]) expect(await ask(limit)).toBe(500);
+  for (const limit of ['"30"', "null", "true", "[]"]) expect(await ask(limit)).toBe(600);
+  expect(await ask("-1e999")).toBe(0);
   await end();
 });

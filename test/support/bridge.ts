@@ -165,6 +165,7 @@ export function testBridge(
           receiver = given;
         },
         send: (message) => client.receive(message),
+        room: () => undefined,
       });
       void connection.closed.then(() => client.end());
       return client;

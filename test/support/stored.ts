@@ -56,7 +56,8 @@ export class Store {
   readonly asked: Json[] = [];
   /** The next read is answered by `release`. */
   hold = false;
-  release = () => {};
+  /** Answers it, with what is there now or with what is given. */
+  release: (messages?: readonly Message[]) => void = () => {};
 
   constructor(private readonly random: Random) {}
 
@@ -187,7 +188,8 @@ export class Store {
           server.push({ id: frame.id, error: { code: -32004, message: "Session is not active" } });
         } else {
           this.asked.push(params);
-          const answer = () => server.push({ id: frame.id, result: { messages: this.read(params) } });
+          const answer = (messages = this.read(params)) =>
+            server.push({ id: frame.id, result: { messages } });
           if (this.hold) this.release = answer;
           else answer();
         }
