@@ -275,3 +275,28 @@ describe("the end", () => {
     expect(writer.pending).toBe(0);
   });
 });
+
+test("R46 there is no room while more waits than some megabytes, until it is taken, or the other side is gone", async () => {
+  for (const end of ["taken", "failed", "closed"] as const) {
+    const sink = new TestSink();
+    sink.mood = () => "block";
+    const writer = new LineWriter(sink);
+    expect(writer.room()).toBeUndefined();
+    for (let n = 0; n < 10; n++) writer.write("x".repeat(1024 * 1024));
+    await Promise.resolve();
+    let roomy = false;
+    void writer.room()?.then(() => {
+      roomy = true;
+    });
+    await Bun.sleep(0);
+    expect(roomy).toBe(false);
+    if (end === "taken") {
+      sink.mood = () => "take";
+      sink.drain();
+    } else if (end === "failed") sink.fail();
+    else writer.close();
+    await Bun.sleep(0);
+    expect(roomy).toBe(true);
+    expect(writer.room()).toBeUndefined();
+  }
+});

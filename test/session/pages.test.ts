@@ -1,7 +1,9 @@
 /** Tails and pages while the history changes: what is told is what is there, and it costs no more than it must. */
 
 import { expect, test } from "bun:test";
-import type { Json, PlainClient, RemoteError } from "../support/plainClient.ts";
+import type { AnyMessage } from "@agentclientprotocol/sdk/unstable";
+import type { Receiver } from "../../src/bridge/transport.ts";
+import { type Json, PlainClient, type RemoteError } from "../support/plainClient.ts";
 import { sessionEvent, settle } from "../support/played.ts";
 import { eachSeedAsync, Random } from "../support/random.ts";
 import { agent, begin, earlier, type Loaded, load, shown, tool, user, words } from "../support/stored.ts";
@@ -466,5 +468,45 @@ test("R42 a limit beyond every number is the largest, and one that is no number 
   for (const limit of ["1e999", "501", "9007199254740993"]) expect(await ask(limit)).toBe(500);
   for (const limit of ['"30"', "null", "true", "[]"]) expect(await ask(limit)).toBe(600);
   expect(await ask("-1e999")).toBe(0);
+  await end();
+});
+
+test("R46 M3 who does not read is sent no more of a replay than waits for it already, and asks for nothing more meanwhile", async () => {
+  const { test, client, store, end } = await begin(new Random(1), 0);
+  const long = "word ".repeat(200);
+  for (let n = 0; n < 4_000; n++) store.messages.push(user(`u${n}`, `p${n} ${long}`));
+  await load(client, "s", 0);
+  let receiver!: Receiver;
+  let sent = 0;
+  /** What it is sent waits from the hundredth message on. */
+  const read = Promise.withResolvers<void>();
+  let waits = true;
+  const slow: PlainClient = new PlainClient((line) => receiver.message(JSON.parse(line) as AnyMessage, line));
+  test.bridge.connect({
+    listen: (given) => {
+      receiver = given;
+    },
+    send: (message) => {
+      sent++;
+      slow.receive(message);
+    },
+    room: () => (waits && sent > 100 ? read.promise : undefined),
+  });
+  await slow.initialize();
+  const first = load(slow, "s");
+  while (sent <= 100) await new Promise<void>((resolve) => setImmediate(resolve));
+  for (let i = 0; i < 20; i++) await settle();
+  const before = sent;
+  expect(before).toBeLessThan(4_000);
+  const asked = store.asked.length;
+  const second = load(slow, "s", 1);
+  for (let i = 0; i < 20; i++) await settle();
+  expect([sent, store.asked.length]).toEqual([before, asked]);
+  // Others are not held up.
+  expect((await load(client, "s", 1)).lines).toHaveLength(1);
+  waits = false;
+  read.resolve();
+  expect((await first).lines.length).toBeGreaterThanOrEqual(4_000);
+  await second;
   await end();
 });
