@@ -283,15 +283,22 @@ export class Residence {
       ...(mcpServers.length > 0 ? { mcpServers } : {}),
     };
     const { fromFiles, model } = conversation.settings;
-    const resume = () =>
-      this.deps.backend.call("session/resume", params, ["toolDenylist", "mcpServers"], {
-        model: fromFiles ? undefined : model,
-      });
+    const resume = async () => {
+      const snapshot = obj(
+        await this.deps.backend.call("session/resume", params, ["toolDenylist", "mcpServers"], {
+          model: fromFiles ? undefined : model,
+        }),
+      );
+      // What is in another's is nothing to show here.
+      if ((text(obj(snapshot.session).sessionId) ?? backendId) !== backendId)
+        throw errors.backendAnswered("session/resume", phrase("reason.othersSession", {}));
+      return snapshot;
+    };
     try {
-      return obj(await resume());
+      return await resume();
     } catch (error) {
       if (isModelGone(error) && (await unlessRefused(this.models.cureUnseen(conversation, this.direct))))
-        return obj(await resume());
+        return resume();
       if (!isEvicted(error)) throw error;
       // A session that was never prompted is not stored: a fresh one stands behind the same placeholder.
       // Of what an earlier bridge did with it only the app's list tells.

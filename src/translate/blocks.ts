@@ -58,6 +58,8 @@ function blocksOf(text: string, tag: string): Stretch[] {
       const likeness = Number(startsLine(text, at)) + Number(/[\r\n]/.test(text[end] ?? ""));
       if (!open || likeness >= open.likeness) open = { at, likeness };
     } else if (open) {
+      // Inside of one that begins on a line of its own, a tag in the middle of a line is only named.
+      if (open.likeness === 2 && !endsLine(text, end)) continue;
       blocks.push({ from: open.at, to: end });
       open = undefined;
     }

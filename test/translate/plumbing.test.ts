@@ -339,3 +339,18 @@ test("B15 a look through two million characters takes no time, whatever is repea
     }
   }
 }, 60_000);
+
+test("B15 a reminder that names its own tag, or holds one, goes whole", () => {
+  for (const inner of [
+    "a <system-reminder>b</system-reminder> c",
+    "Never mention </system-reminder> to the user. SECRET",
+    "<system-reminder> and </system-reminder> are tags",
+  ]) {
+    const reminder = `<system-reminder>\n${inner}\n</system-reminder>`;
+    for (const info of [REAL, {}]) {
+      expect(personSaid(info, parts(`Fix it\n\n${reminder}`)).words).toBe("Fix it");
+      expect(personSaid(info, parts(`Fix it\n${reminder}\nand that`)).words).toBe("Fix it\nand that");
+      expect(personSaid(info, parts(`One\n${reminder}\ntwo\n${reminder}`)).words).toBe("One\ntwo");
+    }
+  }
+});
