@@ -118,6 +118,8 @@ export class Conversation {
   earlier: Earlier | undefined;
   /** How often its history became another one: compacted, or cut. */
   cuts = 0;
+  /** When a resume brought its history last; milliseconds of real time. */
+  restoredAt = Number.NEGATIVE_INFINITY;
   /** Turns of any kind that have ended. */
   ends = 0;
   /** When its session was last known to be resident; milliseconds of the rules' clock. */

@@ -12,11 +12,18 @@ import type { ToolCard, Update } from "../translate/updates.ts";
 import { isRunning } from "../turn/machine.ts";
 import type { Conversation, Reader } from "./conversation.ts";
 import { cursorOf, type Place, placeOf } from "./cursor.ts";
-import { BRING_UP_TRIES, EARLIER_MS, PREFIX_READS, PREFIX_WAIT_MS, TURN_SLACK } from "./limits.ts";
+import {
+  BRING_UP_TRIES,
+  EARLIER_MS,
+  PREFIX_READS,
+  PREFIX_WAIT_MS,
+  RESTORE_MS,
+  TURN_SLACK,
+} from "./limits.ts";
 import { batchOver } from "./readers.ts";
 import { isEvicted, type Residence } from "./residence.ts";
 import { idOf, Tally, type Totals } from "./tally.ts";
-import { launchedCards, unshown } from "./underway.ts";
+import { isCut, launchedCards, unshown } from "./underway.ts";
 
 /** What is told of a batch. */
 export interface ReplayMeta {
@@ -184,12 +191,30 @@ export class History {
   whole(conversation: Conversation, messages: readonly unknown[]): Window {
     const known = this.wholes.get(messages);
     if (known) return known;
-    const { tally, items } = Tally.of(messages);
-    const { newest } = conversation.tally ?? {};
-    if (newest !== undefined && !holds(messages, newest)) conversation.cuts++;
-    conversation.tally = tally;
-    const window = { items, complete: true, totals: tally.count(items), raw: tally.raw };
+    conversation.restoredAt = this.deps.clock.mono();
+    const window = this.counted(conversation, messages, conversation.tally?.newest);
     this.wholes.set(messages, window);
+    return window;
+  }
+
+  /**
+   * @param messages the whole, as it was read.
+   * @param newest the last message that was known before it was asked for.
+   */
+  private counted(
+    conversation: Conversation,
+    messages: readonly unknown[],
+    newest: string | undefined,
+  ): Window {
+    const { tally: known } = conversation;
+    const { tally, items } = Tally.of(messages);
+    const window = { items, complete: true, totals: tally.count(items), raw: tally.raw };
+    const whole = newest === undefined || holds(messages, newest);
+    // Another has been told more meanwhile.
+    if (whole && known?.newest !== undefined && known.newest !== newest && !holds(messages, known.newest))
+      return window;
+    if (!whole) conversation.cuts++;
+    conversation.tally = tally;
     return window;
   }
 
@@ -206,8 +231,9 @@ export class History {
     if (limit === undefined) return this.readWhole(conversation);
     for (let want = limit + TURN_SLACK; ; want *= 4) {
       const window = await this.window(conversation, want);
-      if (window.complete || batchStart(window.items, window.items.length, limit) !== undefined)
-        return window;
+      const { items, complete } = window;
+      const begins = batchStart(items, items.length, limit) !== undefined;
+      if (complete || (begins && !(limit > 0 && isCut(conversation, items)))) return window;
     }
   }
 
@@ -221,7 +247,7 @@ export class History {
     // Another has read the whole meanwhile.
     if (conversation.tally !== tally) return this.window(conversation, want);
     if (messages.length < want && (newest === undefined || holds(messages, newest)))
-      return this.whole(conversation, messages);
+      return this.counted(conversation, messages, newest);
     let offset = messages.length < want ? undefined : tally.offsetOf(messages, raw);
     if (messages.length >= want && !(offset !== undefined && offset <= tally.settled))
       offset = await this.gap(conversation, tally, messages);
@@ -256,18 +282,19 @@ export class History {
   }
 
   private async readWhole(conversation: Conversation): Promise<Window> {
-    const { tally } = conversation;
+    const newest = conversation.tally?.newest;
     let messages = await this.read(conversation, {});
-    // A session that is just being restored may give a part of what it has: then two reads have to agree.
-    if (tally?.newest !== undefined && !holds(messages, tally.newest)) {
-      for (let reads = 0; reads < PREFIX_READS; reads++) {
-        await sleep(this.deps.clock, PREFIX_WAIT_MS);
-        const before = messages;
-        messages = await this.read(conversation, {});
-        if (messages.length === before.length && idOf(messages.at(-1)) === idOf(before.at(-1))) break;
-      }
+    // A session that is just being restored may give a part of what it has, and the same part several times; later two
+    // reads that agree are enough.
+    for (let reads = 0; reads < PREFIX_READS; reads++) {
+      if (newest === undefined || holds(messages, newest)) break;
+      await sleep(this.deps.clock, PREFIX_WAIT_MS);
+      const before = messages;
+      messages = await this.read(conversation, {});
+      const same = messages.length === before.length && idOf(messages.at(-1)) === idOf(before.at(-1));
+      if (same && this.deps.clock.mono() - conversation.restoredAt > RESTORE_MS) break;
     }
-    return this.whole(conversation, messages);
+    return this.counted(conversation, messages, newest);
   }
 
   private async read(conversation: Conversation, params: Obj): Promise<readonly unknown[]> {
@@ -284,9 +311,11 @@ export class History {
   /** @param late whether something may have been said since the history was taken: that comes behind it. */
   private batch(conversation: Conversation, window: Window, limit: number | undefined, late: boolean): Batch {
     const { items } = window;
-    const start = limit === undefined ? 0 : (batchStart(items, items.length, limit) ?? 0);
-    const shown = items.slice(start);
-    const { stored, live } = late || limit === 0 ? { stored: shown, live: [] } : unshown(conversation, shown);
+    const begin = limit === undefined ? 0 : (batchStart(items, items.length, limit) ?? 0);
+    const { start, stored, live } =
+      late || limit === 0
+        ? { start: begin, stored: items.slice(begin), live: [] }
+        : unshown(conversation, items, begin);
     const meta = metaOf(conversation, window, start, items.length);
     return { items: stored, running: launchedCards(conversation), live, meta };
   }

@@ -44,6 +44,8 @@ export const MAX_WORKSPACES = 32;
 export const TURN_SLACK = 20;
 /** What was read for a page and not shown waits so long for the next page; milliseconds of real time. */
 export const EARLIER_MS = 60_000;
+/** So long after a resume its session may still be being restored; milliseconds of real time. */
+export const RESTORE_MS = 30_000;
 /** How often a history is read again that was not whole, and the time between; milliseconds of real time. */
 export const PREFIX_READS = 20;
 export const PREFIX_WAIT_MS = 100;

@@ -7,13 +7,9 @@ import { assistantPart, latestById, messageIdOf, toolCallIdOf } from "./history.
 import { isHidden, isSummary, personSaid } from "./plumbing.ts";
 import type { Update } from "./updates.ts";
 
-/** The id of the last of these messages. */
+/** The id of the last of these messages; one that is stored again stands where it stood first. */
 export function lastMessageId(messages: readonly unknown[]): string | undefined {
-  for (let i = messages.length - 1; i >= 0; i--) {
-    const id = messageIdOf(obj(obj(messages[i]).info));
-    if (id !== undefined) return id;
-  }
-  return undefined;
+  return latestById(messages).findLast(({ id }) => id !== undefined)?.id;
 }
 
 /**
