@@ -4,9 +4,20 @@ import { expect, test } from "bun:test";
 import type { AnyMessage } from "@agentclientprotocol/sdk/unstable";
 import type { Receiver } from "../../src/bridge/transport.ts";
 import { type Json, PlainClient, type RemoteError } from "../support/plainClient.ts";
-import { sessionEvent, settle } from "../support/played.ts";
+import { serveSubscribe, sessionEvent, settle, startPlayed } from "../support/played.ts";
 import { eachSeedAsync, Random } from "../support/random.ts";
-import { agent, begin, earlier, type Loaded, load, shown, tool, user, words } from "../support/stored.ts";
+import {
+  agent,
+  begin,
+  earlier,
+  type Loaded,
+  load,
+  plumbing,
+  shown,
+  tool,
+  user,
+  words,
+} from "../support/stored.ts";
 
 const EXPIRED = { code: -32602, message: expect.stringContaining("cursor expired") };
 const NOT_OPEN = { code: -32002 };
@@ -508,5 +519,149 @@ test("R46 M3 who does not read is sent no more of a replay than waits for it alr
   read.resolve();
   expect((await first).lines.length).toBeGreaterThanOrEqual(4_000);
   await second;
+  await end();
+});
+
+test("R44 R42 a page brings 500 messages at most, one at least, and whole ones", async () => {
+  const { client, store, end } = await begin(new Random(2), 0);
+  for (let n = 0; n < 700; n++) store.messages.push(user(`u${n}`, `p${n}`));
+  const { meta } = await load(client, "s", 1);
+  for (const [limit, count] of [
+    [9_999, 500],
+    [501, 500],
+    [500, 500],
+    [2.9, 2],
+    [-5, 1],
+  ] as const)
+    expect((await earlier(client, "s", meta.cursor, limit)).lines).toHaveLength(count);
+  await end();
+});
+
+test("R43 there is more where something that shows stands before a batch, read or not, and none where nothing of it shows", async () => {
+  const unread = await begin(new Random(2), 5);
+  // What is read for a tail of one begins with what shows nothing, right before its turn.
+  const silent = unread.store.id();
+  unread.store.messages.push(agent(silent, { type: "step-finish" }), user("uN", "go"));
+  for (let n = 1; n < 20; n++) unread.store.messages.push(agent(`a${n}`, words(`said ${n}`)));
+  await load(unread.client, "s", 0);
+  const tail = await load(unread.client, "s", 1);
+  expect(tail.lines[0]).toBe("user uN go");
+  expect(tail.meta.hasMore).toBe(true);
+  expect((await earlier(unread.client, "s", tail.meta.cursor)).lines.length).toBeGreaterThan(0);
+  await unread.end();
+  const all = await begin(new Random(2), 0);
+  all.store.messages.push(
+    plumbing("todo_reminder", "nudge", "n1"),
+    user("u1", "hi"),
+    agent("a1", words("Yes.")),
+  );
+  for (let n = 0; n < 2; n++) expect((await load(all.client, "s", 2)).meta.hasMore).toBe(false);
+  await all.end();
+});
+
+test("P3 R44 a placeholder that was never used has no page, and none is made for it", async () => {
+  const { client, server, end } = await begin(new Random(2), 0);
+  const id = await client.newSession("/one");
+  const { meta } = await load(client, id);
+  for (const cursor of [meta.cursor, "", undefined])
+    expect(await failed(earlier(client, id, cursor))).toMatchObject(EXPIRED);
+  expect(server.inbox.filter(({ method }) => method === "session/create")).toEqual([]);
+  await end();
+});
+
+test("R45 a cursor of which any part is another one has expired", async () => {
+  const { client, store, end } = await begin(new Random(2), 10);
+  store.compact();
+  store.turn(false);
+  const { meta } = await load(client, "s", 1);
+  const parts = JSON.parse(Buffer.from(String(meta.cursor), "base64url").toString()) as unknown[];
+  const [mark, at, compactions, cuts, id, begun] = parts as [string, number, number, number, string, string];
+  const wrong: readonly unknown[][] = [
+    [`${mark}x`, null, 1],
+    ["x", -1, at + 0.5, null, String(at)],
+    [compactions + 1, compactions - 1, -1, null, String(compactions)],
+    [cuts + 1, -1, null, String(cuts)],
+    [`${id}x`, 7, {}, true],
+    [`${begun}x`, 7, "", true],
+  ];
+  for (const [place, values] of wrong.entries()) {
+    for (const value of values) {
+      const cursor = Buffer.from(JSON.stringify(parts.with(place, value))).toString("base64url");
+      expect(await failed(earlier(client, "s", cursor))).toMatchObject(EXPIRED);
+    }
+  }
+  expect((await earlier(client, "s", meta.cursor)).lines.length).toBeGreaterThan(0);
+  await end();
+});
+
+test("R44 B5 a page waits for a session that somebody else brings up, and a late word that it was gone is not believed of one that is back", async () => {
+  const { test, client, server } = await startPlayed();
+  const messages = [1, 2, 3].flatMap((n) => [user(`u${n}`, `p${n}`), agent(`a${n}`, words(`said ${n}`))]);
+  const back = async () => {
+    const resume = await server.take(({ method }) => method === "session/resume");
+    return async () => {
+      const result = { session: { sessionId: "s" }, runtime: { eventSeq: 0 }, messages };
+      server.push({ id: resume.id, result });
+      await serveSubscribe(server);
+    };
+  };
+  const read = () => server.take(({ method }) => method === "session/messages");
+  const gone = (frame: Json) =>
+    server.push({ id: frame.id, error: { code: -32004, message: "Session is not active" } });
+  const first = load(client, "s", 2);
+  await (await back())();
+  const { meta } = await first;
+  const others = [test.client(), test.client()];
+  for (const other of others) await other.initialize();
+  const loads = others.map((other) => load(other, "s", 2));
+  const [one, two] = [await read(), await read()];
+  gone(one);
+  const bring = await back();
+  const page = earlier(client, "s", meta.cursor, 2);
+  await settle();
+  await bring();
+  const paged = await read();
+  server.push({ id: paged.id, result: { messages } });
+  expect((await page).lines).toEqual(["user u2 p2", "agent a2 said 2"]);
+  gone(two);
+  const again = await read();
+  server.push({ id: again.id, result: { messages } });
+  for (const each of loads) expect((await each).lines.slice(-2)).toEqual(["user u3 p3", "agent a3 said 3"]);
+  expect(server.inbox.filter(({ method }) => method === "session/resume")).toEqual([]);
+  await test.bridge.close();
+});
+
+test("R45 R44 a prompt that nobody answered yet and that is written again is shown by a page as it is now, whatever was read ahead", async () => {
+  const { client, store, end } = await begin(new Random(2), 0);
+  for (let n = 0; n < 40; n++)
+    store.messages.push(user(`u${n}`, `p${n}`), agent(`a${n}`, words(`said ${n}`)));
+  for (let n = 40; n < 50; n++) store.messages.push(user(`u${n}`, `p${n}`));
+  await load(client, "s", 0);
+  const { meta } = await load(client, "s", 2);
+  const page = await earlier(client, "s", meta.cursor, 2);
+  expect(page.lines).toEqual(["user u46 p46", "user u47 p47"]);
+  store.messages.push(user("u45", "written anew"));
+  expect((await earlier(client, "s", page.meta.cursor, 2)).lines).toEqual([
+    "user u44 p44",
+    "user u45 written anew",
+  ]);
+  await end();
+});
+
+test("R42 R43 after a compaction the totals are those of what it left, also where what it hid keeps its place and its name", async () => {
+  const { client, server, store, end } = await begin(new Random(2), 30);
+  await load(client, "s", 0);
+  for (const [place, { info }] of store.messages.slice(0, 20).entries())
+    store.messages[place] = plumbing("todo_reminder", "hidden", String(info.messageId));
+  server.push({
+    method: "state.updated",
+    params: { sessionId: "s", reason: "session_compacted", patch: {} },
+  });
+  await settle();
+  const truth = store.truth();
+  expect((await load(client, "s", 1)).meta).toMatchObject({
+    totalMessages: truth.messages,
+    totalTurns: truth.turns,
+  });
   await end();
 });
