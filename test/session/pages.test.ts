@@ -21,6 +21,10 @@ import {
 
 const EXPIRED = { code: -32602, message: expect.stringContaining("cursor expired") };
 const NOT_OPEN = { code: -32002 };
+const COMPACTED = {
+  method: "state.updated",
+  params: { sessionId: "s", reason: "session_compacted", patch: {} },
+};
 
 /** The message of the first line. */
 const oldest = (lines: readonly string[]) => lines[0]?.split(" ")[1];
@@ -106,10 +110,7 @@ test("R45 R44 what was read ahead is worth nothing once the history is another o
   expect(await failed(earlier(client, "s", cursor, 5))).toMatchObject(EXPIRED);
   expect((await load(client, "s", 2)).meta.totalMessages).toBe(store.truth().messages);
   cursor = await ahead();
-  server.push({
-    method: "state.updated",
-    params: { sessionId: "s", reason: "session_compacted", patch: {} },
-  });
+  server.push(COMPACTED);
   await settle();
   expect(await failed(earlier(client, "s", cursor, 5))).toMatchObject(EXPIRED);
   cursor = await ahead();
@@ -653,10 +654,7 @@ test("R42 R43 after a compaction the totals are those of what it left, also wher
   await load(client, "s", 0);
   for (const [place, { info }] of store.messages.slice(0, 20).entries())
     store.messages[place] = plumbing("todo_reminder", "hidden", String(info.messageId));
-  server.push({
-    method: "state.updated",
-    params: { sessionId: "s", reason: "session_compacted", patch: {} },
-  });
+  server.push(COMPACTED);
   await settle();
   const truth = store.truth();
   expect((await load(client, "s", 1)).meta).toMatchObject({
@@ -664,4 +662,115 @@ test("R42 R43 after a compaction the totals are those of what it left, also wher
     totalTurns: truth.turns,
   });
   await end();
+});
+
+test("R44 R46 what was read ahead of a turn that still runs is shown by a page as it is now", async () => {
+  const { test, client, store, end } = await begin(new Random(2), 10);
+  store.messages.push(user("uN", "go"), agent("aN", words("Wor")));
+  const { meta } = await load(client, "s", 0);
+  store.messages.push(agent("aO", words("Also.")));
+  const other = test.client();
+  await other.initialize();
+  const tail = await load(other, "s", 1);
+  await earlier(other, "s", tail.meta.cursor, 1);
+  store.messages[store.messages.length - 2] = agent("aN", words("Working."));
+  expect((await earlier(client, "s", meta.cursor, 1)).lines).toEqual(["user uN go", "agent aN Working."]);
+  await end();
+});
+
+test("R42 R44 B15 a turn of many messages is read with few reads", async () => {
+  const { client, store, end } = await begin(new Random(2), 300);
+  for (const name of ["x", "y"]) {
+    store.messages.push(user(`u${name}`, "go"));
+    for (let n = 0; n < 400; n++) store.messages.push(agent(`${name}${n}`, words(`said ${name}${n}`)));
+  }
+  await load(client, "s", 0);
+  store.asked.length = 0;
+  const { lines, meta } = await load(client, "s", 1);
+  expect(lines).toHaveLength(401);
+  expect(store.asked.length).toBeLessThan(6);
+  store.asked.length = 0;
+  expect((await earlier(client, "s", meta.cursor, 1)).lines).toHaveLength(401);
+  expect(store.asked.length).toBeLessThan(6);
+  await end();
+});
+
+test("R42 B15 of what was appended since no more is read than that, however much it is", async () => {
+  const { client, store, end } = await begin(new Random(2), 100);
+  await load(client, "s", 0);
+  // What shows nothing is written again, with words.
+  for (const rewritten of [false, true]) {
+    for (let n = 0; n < 60; n++) store.turn(false);
+    if (rewritten) store.messages.push(agent("silent", words("After all.")));
+    else store.messages.push(agent("silent", { type: "step-finish" }));
+    for (let n = 0; n < 60; n++) store.turn(false);
+    store.asked.length = 0;
+    const { meta } = await load(client, "s", 1);
+    const whole = store.asked.filter(
+      (asked) => asked.limit === undefined && asked.afterMessageId === undefined,
+    );
+    expect(whole).toHaveLength(rewritten ? 1 : 0);
+    const truth = store.truth();
+    expect([meta.totalMessages, meta.totalTurns]).toEqual([truth.messages, truth.turns]);
+  }
+  await end();
+});
+
+test("R45 a cursor expires where the newest turns were taken back and many were appended since", async () => {
+  const { client, store, end } = await begin(new Random(2), 30);
+  store.messages.push(agent("aN", words("To be gone.")));
+  const { meta } = await load(client, "s", 20);
+  store.messages.splice(-1);
+  for (let n = 0; n < 60; n++) store.turn(false);
+  const truth = store.truth();
+  expect((await load(client, "s", 1)).meta.totalMessages).toBe(truth.messages);
+  expect(await failed(earlier(client, "s", meta.cursor))).toMatchObject(EXPIRED);
+  await end();
+});
+
+test("B5 B15 a short history that is still being restored is read until it is whole", async () => {
+  const { client, store, end } = await begin(new Random(9), 6);
+  const whole = await load(client, "s");
+  for (const reads of [1, 2, 3]) {
+    store.prefixReads = reads;
+    const { lines, meta } = await load(client, "s", 5);
+    expect(whole.lines.slice(-lines.length)).toEqual(lines);
+    expect(meta.totalMessages).toBe(whole.meta.totalMessages);
+  }
+  await end();
+});
+
+test("R42 R43 R46 what is appended, or compacted, between two reads of one load is in it, and its totals are true", async () => {
+  for (const [reads, what] of [
+    [1, "appended"],
+    [2, "appended"],
+    [1, "compacted"],
+    [2, "compacted"],
+  ] as const) {
+    const { client, server, store, end } = await begin(new Random(2), 30);
+    await load(client, "s", 0);
+    // More than is asked for at first: then what came since is read as well.
+    if (reads === 2) for (let n = 0; n < 60; n++) store.turn(false);
+    store.hold = true;
+    const loading = load(client, "s", 1);
+    await settle();
+    if (reads === 2) {
+      store.release();
+      await settle();
+    }
+    if (what === "appended") store.messages.push(user("uN", "go"), agent("aN", words("Gone.")));
+    else {
+      for (const [place, { info }] of store.messages.slice(0, 20).entries())
+        store.messages[place] = plumbing("todo_reminder", "hidden", String(info.messageId));
+      server.push(COMPACTED);
+      await settle();
+    }
+    store.hold = false;
+    store.release();
+    const { lines, meta } = await loading;
+    const truth = store.truth();
+    expect(truth.lines.slice(-lines.length)).toEqual(lines);
+    expect([meta.totalMessages, meta.totalTurns]).toEqual([truth.messages, truth.turns]);
+    await end();
+  }
 });
