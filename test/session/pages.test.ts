@@ -3,6 +3,12 @@
 import { expect, test } from "bun:test";
 import type { AnyMessage } from "@agentclientprotocol/sdk/unstable";
 import type { Receiver } from "../../src/bridge/transport.ts";
+import { Conversation } from "../../src/session/conversation.ts";
+import { History } from "../../src/session/history.ts";
+import { EARLIER_MS } from "../../src/session/limits.ts";
+import { expectBatch } from "../../src/session/readers.ts";
+import type { Residence } from "../../src/session/residence.ts";
+import { ManualClock } from "../sim/manualClock.ts";
 import { type Json, PlainClient, type RemoteError } from "../support/plainClient.ts";
 import { serveSubscribe, sessionEvent, settle, startPlayed } from "../support/played.ts";
 import { eachSeedAsync, Random } from "../support/random.ts";
@@ -680,14 +686,17 @@ test("R44 R46 what was read ahead of a turn that still runs is shown by a page a
 
 test("R42 R44 B15 a turn of many messages is read with few reads", async () => {
   const { client, store, end } = await begin(new Random(2), 300);
-  for (const name of ["x", "y"]) {
+  for (const [name, count] of [
+    ["x", 400],
+    ["y", 30],
+  ] as const) {
     store.messages.push(user(`u${name}`, "go"));
-    for (let n = 0; n < 400; n++) store.messages.push(agent(`${name}${n}`, words(`said ${name}${n}`)));
+    for (let n = 0; n < count; n++) store.messages.push(agent(`${name}${n}`, words(`said ${name}${n}`)));
   }
   await load(client, "s", 0);
   store.asked.length = 0;
   const { lines, meta } = await load(client, "s", 1);
-  expect(lines).toHaveLength(401);
+  expect(lines).toHaveLength(31);
   expect(store.asked.length).toBeLessThan(6);
   store.asked.length = 0;
   expect((await earlier(client, "s", meta.cursor, 1)).lines).toHaveLength(401);
@@ -773,4 +782,113 @@ test("R42 R43 R46 what is appended, or compacted, between two reads of one load 
     expect([meta.totalMessages, meta.totalTurns]).toEqual([truth.messages, truth.turns]);
     await end();
   }
+});
+
+test("R42 B15 behind messages that have no id no more is read than what was appended either", async () => {
+  const { client, store, end } = await begin(new Random(2), 100);
+  store.messages.push(
+    { info: { role: "assistant" }, parts: [words("Nameless.")] },
+    agent("aN", words("Named.")),
+  );
+  await load(client, "s", 0);
+  for (let n = 0; n < 60; n++) store.turn(false);
+  store.asked.length = 0;
+  await load(client, "s", 1);
+  expect(store.asked.filter((asked) => asked.limit === undefined && !("afterMessageId" in asked))).toEqual(
+    [],
+  );
+  await end();
+});
+
+test("R45 a cursor expires where the last message is another one, or an older one written again in its place", async () => {
+  for (const instead of [agent("aX", words("Another.")), agent("m2", words("Written again."))]) {
+    const { client, store, end } = await begin(new Random(2), 0);
+    for (let n = 0; n < 200; n++)
+      store.messages.push(user(store.id(), `p${n}`), agent(store.id(), words(`a${n}`)));
+    const { meta } = await load(client, "s", 20);
+    store.messages.splice(-1, 1, instead);
+    expect(await failed(earlier(client, "s", meta.cursor))).toMatchObject(EXPIRED);
+    await end();
+  }
+});
+
+test("R45 where no message has a name, a cursor behind the last one expires once there are fewer", async () => {
+  const { client, store, end } = await begin(new Random(2), 0);
+  const nameless = (role: string, text: string) => ({ info: { role }, parts: [words(text)] });
+  for (let n = 0; n < 3; n++) store.messages.push(nameless("user", `p${n}`), nameless("assistant", `a${n}`));
+  const { meta } = await load(client, "s", 0);
+  expect((await earlier(client, "s", meta.cursor, 2)).lines).toHaveLength(2);
+  store.messages.splice(-2);
+  expect(await failed(earlier(client, "s", meta.cursor, 2))).toMatchObject(EXPIRED);
+  await end();
+});
+
+test("R42 R43 the last answer counts once it shows something, also where a person has put something in behind it", async () => {
+  const { client, store, end } = await begin(new Random(2), 10);
+  store.messages.push(user("uN", "go"), agent("aN", { type: "step-start" }), user("uS", "this too"));
+  await load(client, "s", 0);
+  store.messages[store.messages.length - 2] = agent("aN", words("Working."));
+  store.messages.push(agent("aO", words("Also.")));
+  const { meta } = await load(client, "s", 1);
+  const truth = store.truth();
+  expect([meta.totalMessages, meta.totalTurns]).toEqual([truth.messages, truth.turns]);
+  await end();
+});
+
+test("R42 R43 where what shows nothing stands before the first prompt, its turn is counted and nothing more is promised", async () => {
+  const nudge = plumbing("todo_reminder", "nudge", "n0");
+  const answers = Array.from({ length: 20 }, (_, n) => agent(`a${n}`, words(`said ${n}`)));
+  const silent = Array.from({ length: 30 }, (_, n) => agent(`s${n}`, { type: "step-finish" }));
+  for (const [messages, limit] of [
+    [[nudge, user("u1", "go"), ...answers], 1],
+    [[...silent, user("u1", "go"), answers[0]!], 1],
+  ] as const) {
+    const { client, store, end } = await begin(new Random(2), 0);
+    store.messages.push(...messages);
+    await load(client, "s", 0);
+    const { lines, meta } = await load(client, "s", limit);
+    expect(lines[0]).toBe("user u1 go");
+    expect(meta).toMatchObject({ hasMore: false, replayedTurns: 1, totalTurns: 1 });
+    await end();
+  }
+});
+
+test("R42 R43 B15 a prompt that is tried again after many failures is no new one, however far back it was said", async () => {
+  const { client, store, end } = await begin(new Random(2), 3);
+  const error = { name: "ModelError", data: { code: "model_rate_limited", message: "slow down" } };
+  store.messages.push(user("uN", "go"));
+  for (let n = 0; n < 40; n++)
+    store.messages.push({
+      info: { messageId: `f${n}`, role: "assistant", error },
+      parts: [words(`${n} failed`)],
+    });
+  const before = await load(client, "s", 0);
+  store.messages.push(user("uO", "go"), agent("aN", words("Done.")));
+  const { lines, meta } = await load(client, "s", 1);
+  expect(lines[0]).toBe("user uN go");
+  expect(lines).not.toContain("user uO go");
+  expect(meta.totalTurns).toBe(before.meta.totalTurns);
+  await end();
+});
+
+test("R44 what was read ahead is forgotten when nobody asks for the next page for a while", async () => {
+  const clock = new ManualClock();
+  const conversation = new Conversation("s", "/one", [], "acp-1", "en");
+  conversation.backendId = "s";
+  const messages = Array.from({ length: 100 }, (_, n) => user(`u${n}`, `p${n}`));
+  const residence = {
+    of: async () => ({ messages }),
+    isResident: () => true,
+    ask: async (_: unknown, _method: string, { limit }: Json) => ({
+      messages: typeof limit === "number" ? messages.slice(-limit) : messages,
+    }),
+  };
+  const history = new History({ clock }, residence as unknown as Residence);
+  const reader = expectBatch(conversation, {}, false);
+  const { meta } = await history.load(conversation, 2, reader, new AbortController().signal);
+  await history.earlier(conversation, String(meta.cursor), 2);
+  await clock.advance(EARLIER_MS - 1);
+  expect(conversation.earlier).toBeDefined();
+  await clock.advance(1);
+  expect(conversation.earlier).toBeUndefined();
 });
