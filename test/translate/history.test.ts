@@ -458,3 +458,65 @@ test("R42 a replay brings no plan of its history", () => {
     "closed c2 completed",
   ]);
 });
+
+test("B15 whatever a build calls a call's id and wherever it keeps what came of it, the card shows it", () => {
+  const card = (part: Obj) => {
+    const message = {
+      info: { id: "m", role: "assistant" },
+      parts: [{ type: "tool", tool: "Bash", ...part }],
+    };
+    return [...replay([message]).watcher.cards].map(([id, { card }]) => [id, card] as const);
+  };
+  const done = { status: "completed", input: { command: "ls" }, output: "a" };
+  for (const [ids, id] of [
+    [{ callID: "c", callId: "d", partId: "p", id: "i" }, "c"],
+    [{ callId: "d", partId: "p", id: "i" }, "d"],
+    [{ partId: "p", id: "i" }, "p"],
+    [{ id: "i" }, "i"],
+  ] as const)
+    expect(card({ ...ids, state: done }).map(([each]) => each)).toEqual([id]);
+  const metadata = { exitCode: 7 };
+  for (const part of [
+    { metadata, state: done },
+    { state: { ...done, metadata } },
+    { state: { ...done, perf: metadata } },
+    { state: { ...done, metadata: { perf: metadata } } },
+  ])
+    expect(card({ id: "c", ...part })).toMatchObject([["c", { exitCode: 7, status: "failed" }]]);
+  for (const status of ["failed", "timed_out", "cancelled"]) {
+    const perf = { detail: { command: { status } } };
+    expect(card({ id: "c", state: { ...done, perf } })).toMatchObject([["c", { status: "failed" }]]);
+  }
+  for (const state of [
+    { status: "error", error: "gone" },
+    { status: "error", output: "gone" },
+  ])
+    expect(card({ id: "c", tool: "Read", state })).toMatchObject([
+      ["c", { status: "failed", failure: "gone" }],
+    ]);
+});
+
+test("R43 B15 a message counts where it shows something: a thought in either spelling does, a call without a tool does not", () => {
+  const shows = (part: Obj) => transcript([{ info: { role: "assistant" }, parts: [part] }])[0]?.shows;
+  expect(shows({ type: "reasoning", text: "Hm" })).toBe(true);
+  expect(shows({ type: "reasoning", content: "Hm" })).toBe(true);
+  expect(shows({ type: "reasoning" })).toBe(false);
+  expect(shows({ type: "tool", callID: "c", tool: "Read" })).toBe(true);
+  expect(shows({ type: "tool", callID: "c" })).toBe(false);
+  expect(shows({ type: "text", text: "" })).toBe(false);
+});
+
+test("B9 R42 what a try has said is no reason to leave it out of the answer to another prompt", () => {
+  const ask = (id: string, text: string) => ({ info: { id, role: "user" }, parts: [{ type: "text", text }] });
+  const error = { name: "E", data: { code: "model_rate_limited", message: "slow down" } };
+  const half = { info: { id: "a1", role: "assistant", error }, parts: [{ type: "text", text: "Half" }] };
+  expect(
+    replay([
+      ask("u1", "do it"),
+      half,
+      ask("u2", "do it"),
+      ask("u3", "or that"),
+      said("assistant", "Half of it"),
+    ]).watcher.log,
+  ).toEqual(["user do it", "agent Half", "user or that", "agent Half of it"]);
+});
