@@ -892,3 +892,201 @@ test("R44 what was read ahead is forgotten when nobody asks for the next page fo
   await clock.advance(1);
   expect(conversation.earlier).toBeUndefined();
 });
+
+test("R46 a load in mid-turn tells the turn's own prompt from an earlier one, from one that waits, and from how it is stored", async () => {
+  const answered = [user("u1", "go"), agent("a1", words("Answer."))];
+  for (const [kind, stored, begins, expected] of [
+    // Said before and answered: it is said once more.
+    [
+      "said before",
+      answered,
+      {},
+      ["user u1 go", "agent a1 Answer.", "user undefined go", "agent aN Working."],
+    ],
+    // Said before, in other words, and never answered.
+    ["unanswered", [user("u1", "first")], {}, ["user u1 first", "user undefined go", "agent aN Working."]],
+    // Stored in other words than it was typed in.
+    [
+      "reworded",
+      [user("uN", "go, please")],
+      { messageId: "uN" },
+      ["user uN go, please", "agent aN Working."],
+    ],
+    // It waits, and what runs is the agent's own turn.
+    [
+      "waits",
+      answered,
+      { inputSource: "background_task" },
+      ["user u1 go", "agent a1 Answer.", "agent aN Working."],
+    ],
+  ] as const) {
+    const { test, client, server, store, end } = await begin(new Random(1), 0);
+    store.messages.push(...stored);
+    await load(client, "s", 0);
+    const { event, say } = speaker(server);
+    void client.prompt("s", "go");
+    const send = await server.take((frame) => frame.method === "session/send");
+    server.push({ id: send.id, result: { accepted: true } });
+    const { inputId } = send.params as Json;
+    event("turn.started", kind === "waits" ? begins : { inputId, ...begins });
+    say("Working.");
+    await settle();
+    const other = test.client();
+    await other.initialize();
+    expect([kind, (await load(other, "s")).lines]).toEqual([kind, [...expected]]);
+    // Who asks for no messages is shown none of the turn either.
+    const third = test.client();
+    await third.initialize();
+    expect((await load(third, "s", 0)).lines).toEqual([]);
+    await end();
+  }
+});
+
+test("R46 a load in mid-turn shows thoughts once, and on a build that names no message what a person put in", async () => {
+  for (const named of [true, false]) {
+    const { test, client, server, store, end } = await begin(new Random(1), 0);
+    store.messages.push(user("u1", "first"), agent("a1", words("Answer.")));
+    await load(client, "s", 0);
+    const { event } = speaker(server);
+    void client.prompt("s", "go");
+    const send = await server.take((frame) => frame.method === "session/send");
+    server.push({ id: send.id, result: { accepted: true } });
+    const { inputId } = send.params as Json;
+    event("turn.started", { inputId, messageId: "uN" });
+    const assistantMessageId = named ? "aN" : undefined;
+    event("model.streaming", { kind: "reasoning_delta", assistantMessageId, delta: "Hm." });
+    store.messages.push(
+      user("uN", "go"),
+      agent("aN", { type: "reasoning", text: "Hm" }),
+      user("uS", "this too"),
+    );
+    await settle();
+    const other = test.client();
+    await other.initialize();
+    const { lines } = await load(other, "s");
+    const thought = `thought ${named ? "thought_aN" : undefined} Hm.`;
+    expect(lines.slice(0, 3)).toEqual(["user u1 first", "agent a1 Answer.", "user uN go"]);
+    expect(lines.slice(3).toSorted()).toEqual([thought, "user uS this too"].toSorted());
+    await end();
+  }
+});
+
+test("P25 P26 R46 in a later turn what runs on in the background is drawn once, where it was launched or at the end", async () => {
+  for (const named of [true, false]) {
+    const { test, client, server, store, end } = await begin(new Random(1), 0);
+    await load(client, "s");
+    const { event, say } = speaker(server);
+    const turn = async (messageId: string) => {
+      void client.prompt("s", `go ${messageId}`);
+      const send = await server.take((frame) => frame.method === "session/send");
+      server.push({ id: send.id, result: { accepted: true } });
+      const { inputId } = send.params as Json;
+      event("turn.started", { inputId, ...(named ? { messageId } : {}) });
+    };
+    await turn("u1");
+    const input = { command: "npm run slow", run_in_background: true };
+    event("tool.updated", { kind: "scheduled", toolCallId: "c1", toolName: "Bash", input });
+    event("session.updated", { taskId: "t1", taskKind: "bash", toolCallId: "c1", status: "running" });
+    const launched = { success: true, content: "Command running in background with ID: t1" };
+    event("tool.updated", { kind: "result", toolCallId: "c1", result: launched });
+    event("session.updated", { taskId: "t2", taskKind: "subagent", status: "running", description: "look" });
+    event("turn.completed", { resultType: "success" });
+    server.push({
+      method: "state.updated",
+      params: { sessionId: "s", reason: "prompt_completed", patch: {} },
+    });
+    const state = { status: "completed", input, output: launched.content };
+    const call = { type: "tool", callId: "c1", tool: "Bash", state };
+    store.messages.push(user("u1", "go u1"), agent("a1", words("Launching."), call));
+    await settle();
+    await turn("u2");
+    store.messages.push(user("u2", "go u2"));
+    // Its card changes while another turn runs.
+    event("tool.updated", { kind: "progress", toolCallId: "c1", stdout: "more\n" });
+    event("session.updated", { taskId: "t1", taskKind: "bash", toolCallId: "c1", status: "completed" });
+    say("On it.");
+    await settle();
+    const other = test.client();
+    await other.initialize();
+    const { lines } = await load(other, "s");
+    expect(lines).toEqual([
+      "user u1 go u1",
+      "agent a1 Launching.",
+      "card c1",
+      "user u2 go u2",
+      "agent aN On it.",
+      "card bg_t2",
+    ]);
+    await end();
+  }
+});
+
+test("R46 what a turn says that begins between a resume and the end of a load comes behind the history, once", async () => {
+  const { client, server, test } = await startPlayed();
+  const loading = load(client, "s", 5);
+  const resume = await server.take((frame) => frame.method === "session/resume");
+  const messages = [user("u1", "hi"), agent("a1", words("Hello."))];
+  server.push({ id: resume.id, result: { session: { sessionId: "s" }, runtime: { eventSeq: 4 }, messages } });
+  server.push(sessionEvent("s", 5, "turn.started", { inputSource: "background_task" }));
+  const delta = { kind: "text_delta", assistantMessageId: "a2", delta: "Meanwhile." };
+  server.push(sessionEvent("s", 6, "model.streaming", delta));
+  await serveSubscribe(server);
+  expect((await loading).lines).toEqual(["user u1 hi", "agent a1 Hello.", "agent a2 Meanwhile."]);
+  await test.bridge.close();
+});
+
+test("R46 M3 a page of a long turn is one as well: what is said meanwhile comes behind it, and of a conversation that is closed nothing more comes", async () => {
+  const { test, client, server, store, end } = await begin(new Random(1), 0);
+  const long = "word ".repeat(200);
+  store.messages.push(user("u1", "go"));
+  for (let n = 0; n < 4_000; n++) store.messages.push(agent(`a${n}`, words(`${n} ${long}`)));
+  store.messages.push(user("u2", "on"));
+  const { meta } = await load(client, "s", 1);
+  const count = () => client.updates("s").length;
+  const begun = async (from: number) => {
+    while (count() === from) await new Promise<void>((resolve) => setImmediate(resolve));
+    expect(count() - from).toBeLessThan(4_000);
+  };
+  let from = count();
+  const paging = earlier(client, "s", meta.cursor, 1);
+  await begun(from);
+  speaker(server).say("live");
+  const { lines } = await paging;
+  expect(lines).toHaveLength(4_002);
+  expect(lines.at(-1)).toBe("agent aN live");
+  const other = test.client();
+  await other.initialize();
+  from = count();
+  const loading = client.request("session/load", { sessionId: "s", cwd: "/one", mcpServers: [] });
+  await begun(from);
+  await other.request("session/close", { sessionId: "s" });
+  const closed = count();
+  expect(await failed(loading)).toMatchObject(NOT_OPEN);
+  await settle();
+  expect(count()).toBe(closed);
+  expect(closed - from).toBeLessThan(4_000);
+  await end();
+});
+
+test("R42 P3 what a terminal client is shown behind its resume is the tail of 200", async () => {
+  const { test, client, end } = await begin(new Random(8), 300);
+  const tail = await load(client, "s", 200);
+  const terminal = test.client();
+  await terminal.initialize({}, { name: "martty", version: "1" });
+  await terminal.request("session/resume", { sessionId: "s", cwd: "/one", mcpServers: [] });
+  while (shown(terminal, "s").length < tail.lines.length) await settle();
+  await settle();
+  expect(shown(terminal, "s")).toEqual(tail.lines);
+  await end();
+}, 10_000);
+
+test("R42 a load of an id that nobody knows says so and leaves nothing behind", async () => {
+  const { client, server, test } = await startPlayed();
+  const loading = load(client, "nope", 5);
+  const resume = await server.take((frame) => frame.method === "session/resume");
+  server.push({ id: resume.id, error: { code: -32004, message: "Session is not active" } });
+  expect(await failed(loading)).toMatchObject({ code: -32002, message: expect.stringContaining("nope") });
+  expect(await failed(client.prompt("nope", "hi"))).toMatchObject({ code: -32002 });
+  expect(server.inbox.filter(({ method }) => method === "session/resume")).toEqual([]);
+  await test.bridge.close();
+});
