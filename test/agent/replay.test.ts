@@ -227,6 +227,20 @@ test("R46 M3 of several loads of one client each thing said is told once, or beh
   }
 });
 
+test("R46 M3 what waited for a load that was taken back is in whichever history is shown next", () => {
+  const { conversation, client, told, say } = held();
+  const first = expectBatch(conversation, client, false);
+  say("zero");
+  const [second, third] = [
+    expectBatch(conversation, client, false),
+    expectBatch(conversation, client, false),
+  ];
+  batchOver(conversation, first, false);
+  batchOver(conversation, third, true);
+  batchOver(conversation, second, false);
+  expect(told).toEqual([]);
+});
+
 test("R46 M4 what waits when a prompt ends is told behind what has begun to be shown, and not once more when that is over", () => {
   const { conversation, client, told, say } = held();
   const reader = expectBatch(conversation, client, false);

@@ -3,6 +3,7 @@
 import { expect, test } from "bun:test";
 import type { AnyMessage } from "@agentclientprotocol/sdk/unstable";
 import type { Receiver } from "../../src/bridge/transport.ts";
+import { scaledClock, systemClock } from "../../src/platform/clock.ts";
 import { Conversation } from "../../src/session/conversation.ts";
 import { History } from "../../src/session/history.ts";
 import { EARLIER_MS } from "../../src/session/limits.ts";
@@ -19,6 +20,7 @@ import {
   type Loaded,
   load,
   plumbing,
+  Store,
   shown,
   tool,
   user,
@@ -1066,6 +1068,75 @@ test("R46 M3 a page of a long turn is one as well: what is said meanwhile comes 
   expect(count()).toBe(closed);
   expect(closed - from).toBeLessThan(4_000);
   await end();
+});
+
+test("R46 M3 what was said while a page was shown that is taken back is in the load that comes behind it, once", async () => {
+  const { client, server, store, end } = await begin(new Random(1), 0);
+  const long = "word ".repeat(200);
+  store.messages.push(user("u1", "go"));
+  for (let n = 0; n < 6_000; n++) store.messages.push(agent(`a${n}`, words(`${n} ${long}`)));
+  store.messages.push(user("u2", "on"));
+  const { meta } = await load(client, "s", 1);
+  const from = client.updates("s").length;
+  const params = { sessionId: "s", before: meta.cursor, limit: 1 };
+  const paging = client.request("session/load_earlier", params);
+  while (client.updates("s").length === from) await new Promise<void>((resolve) => setImmediate(resolve));
+  speaker(server).say("live");
+  await new Promise<void>((resolve) => setImmediate(resolve));
+  store.hold = true;
+  const loading = load(client, "s", 1);
+  client.notify("$/cancel_request", { requestId: paging.id });
+  expect(await failed(paging)).toMatchObject({ code: -32800 });
+  await settle();
+  store.messages.push(agent("aN", words("live")));
+  store.release();
+  await loading;
+  expect(shown(client, "s", from).filter((line) => line === "agent aN live")).toHaveLength(1);
+  await end();
+});
+
+test("R46 B9 a load during a further try of a prompt shows what the one before has said as it is stored, once", async () => {
+  const { test, client, server } = await startPlayed(scaledClock(systemClock(), 200));
+  const store = new Store(new Random(1));
+  const stop = store.serve(server);
+  await load(client, "s");
+  const { event, say } = speaker(server);
+  const answer = failed(client.prompt("s", "go"));
+  const data = {
+    type: "x",
+    message: "socket hang up",
+    code: "network_error",
+    attribution: { retryable: true },
+  };
+  for (const [prompt, reply] of [
+    ["uN", "aN"],
+    ["uO", "aO"],
+  ] as const) {
+    const send = await server.take((frame) => frame.method === "session/send");
+    server.push({ id: send.id, result: { accepted: true } });
+    event("turn.started", { inputId: (send.params as Json).inputId, messageId: prompt });
+    store.messages.push(user(prompt, "go"));
+    say(`Said by ${reply}.`, reply);
+    if (reply === "aO") break;
+    event("turn.failed", { error: data });
+    server.push({
+      method: "state.updated",
+      params: { sessionId: "s", reason: "prompt_completed", patch: {} },
+    });
+    const error = { name: "ModelError", data };
+    store.messages.push({
+      info: { messageId: reply, role: "assistant", error },
+      parts: [words(`Said by ${reply}.`)],
+    });
+  }
+  await settle();
+  const other = test.client();
+  await other.initialize();
+  const { lines } = await load(other, "s");
+  expect(lines).toEqual(["user uN go", "agent aN Said by aN.", "agent aO Said by aO."]);
+  stop();
+  await test.bridge.close();
+  await answer;
 });
 
 test("R42 P3 what a terminal client is shown behind its resume is the tail of 200", async () => {
