@@ -1161,3 +1161,33 @@ test("R42 a load of an id that nobody knows says so and leaves nothing behind", 
   expect(server.inbox.filter(({ method }) => method === "session/resume")).toEqual([]);
   await test.bridge.close();
 });
+
+test("P26 R44 what runs on in the background is shown by a page as running as well", async () => {
+  const { client, server, store, end } = await begin(new Random(1), 0);
+  await load(client, "s", 0);
+  const { event } = speaker(server);
+  void client.prompt("s", "go");
+  const send = await server.take((frame) => frame.method === "session/send");
+  server.push({ id: send.id, result: { accepted: true } });
+  event("turn.started", { inputId: (send.params as Json).inputId, messageId: "u1" });
+  const input = { command: "npm run slow", run_in_background: true };
+  event("tool.updated", { kind: "scheduled", toolCallId: "c1", toolName: "Bash", input });
+  event("session.updated", { taskId: "t1", taskKind: "bash", toolCallId: "c1", status: "running" });
+  const content = "Command running in background with ID: t1";
+  event("tool.updated", { kind: "result", toolCallId: "c1", result: { success: true, content } });
+  event("turn.completed", { resultType: "success" });
+  server.push({ method: "state.updated", params: { sessionId: "s", reason: "prompt_completed", patch: {} } });
+  const state = { status: "completed", input, output: content };
+  const call = { type: "tool", callId: "c1", tool: "Bash", state };
+  store.messages.push(user("u1", "go"), agent("a1", call), user("u2", "on"), agent("a2", words("On.")));
+  await settle();
+  const { meta } = await load(client, "s", 1);
+  const from = client.updates("s").length;
+  expect((await earlier(client, "s", meta.cursor, 5)).lines).toEqual(["user u1 go", "card c1"]);
+  const statuses = client
+    .updates("s")
+    .slice(from)
+    .flatMap(({ status }) => status ?? []);
+  expect(statuses.at(-1)).toBe("in_progress");
+  await end();
+});

@@ -520,3 +520,32 @@ test("B9 R42 what a try has said is no reason to leave it out of the answer to a
     ]).watcher.log,
   ).toEqual(["user do it", "agent Half", "user or that", "agent Half of it"]);
 });
+
+test("R42 R43 B9 where a turn begins among the newest messages is told by what stands between, and by what is known of those before", () => {
+  const ask = (text: string) => ({ info: { role: "user" }, parts: [{ type: "text", text }] });
+  const reply = (info: Obj = {}) => ({
+    info: { role: "assistant", ...info },
+    parts: [{ type: "text", text: "x" }],
+  });
+  const hidden = reply({ semantics: { transcriptVisibility: "hidden" } });
+  const summary = reply({ semantics: { kind: "compact_summary", transcriptVisibility: "hidden" } });
+  const failed = reply({ error: { name: "E", data: { code: "model_rate_limited", message: "slow down" } } });
+  const call = (file: string) =>
+    ask(`See\n\nCalled the Read tool with the following input: {"file_path":"${file}"}`);
+  const tried = { last: undefined, open: false };
+  const begins = (messages: readonly unknown[], offset: number, at = Number.POSITIVE_INFINITY) =>
+    transcript(messages, offset, { has: () => false, at, tried }).flatMap(({ info, starts }) =>
+      info.role === "user" ? [starts] : [],
+    );
+  // With some before: the first prompt may be a further try, unless something answered what came before it.
+  expect(begins([ask("a"), ask("b")], 5)).toEqual([false, true]);
+  expect(begins([reply(), ask("a")], 5)).toEqual([true]);
+  expect(begins([failed, ask("a")], 5)).toEqual([false]);
+  expect(begins([hidden, ask("a")], 5)).toEqual([false]);
+  expect(begins([summary, ask("a")], 5)).toEqual([true]);
+  expect(begins([hidden, ask("a")], 5, 6)).toEqual([true]);
+  // With none before.
+  expect(begins([ask("a"), failed, hidden, ask("a")], 0)).toEqual([true, false]);
+  expect(begins([ask("a"), failed, summary, ask("a")], 0)).toEqual([true, true]);
+  expect(begins([call("a.ts"), call("a.ts"), call("b.ts")], 0)).toEqual([true, false, true]);
+});

@@ -407,3 +407,7 @@ test("B15 of reminders at the end, those go that stand on lines of their own or 
   const fenced = `Look:\n~~~\n${reminder}\n~~~\nWhat is it?`;
   expect(personSaid({}, parts(fenced)).words).toBe(fenced);
 });
+
+test("B15 what a person said in several parts stays apart", () => {
+  expect(personSaid({}, parts("one", "two")).words).toBe("one\ntwo");
+});
