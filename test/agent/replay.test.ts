@@ -1,6 +1,13 @@
 /** What a load brings beside messages: the plan and the use as they are now, and nothing where there is nothing. */
 
 import { expect, test } from "bun:test";
+import { Loads } from "../../src/agent/replay.ts";
+import type { Client } from "../../src/clients/client.ts";
+import { Conversation } from "../../src/session/conversation.ts";
+import { cardAsItIs, LiveLog } from "../../src/session/live.ts";
+import { batchOver, expectBatch, holdBack, tellBefore } from "../../src/session/readers.ts";
+import type { Sessions } from "../../src/session/sessions.ts";
+import type { ToolCard } from "../../src/translate/updates.ts";
 import type { PlayedServer } from "../support/bridge.ts";
 import type { Json, PlainClient } from "../support/plainClient.ts";
 import { sessionEvent, settle, startPlayed } from "../support/played.ts";
@@ -148,4 +155,129 @@ test("R42 a load that asks for no message is sent none, no plan and no use; what
     for (const limit of [undefined, 1, 0]) expect((await load(unused.client, limit)).told).toEqual([]);
     await unused.end();
   }
+});
+
+/** A conversation in which things are said, and what a client is told of them. */
+function held() {
+  const conversation = new Conversation("s", "/one", [], "acp-1", "en");
+  const client = {};
+  const told: string[] = [];
+  const say = (word: string) => holdBack(conversation, () => () => void told.push(word));
+  return { conversation, client, told, say };
+}
+
+test("R46 M3 of several loads of one client each thing said is told once, or behind each history that is shown, whichever ends first and however", () => {
+  for (const [ends, expected] of [
+    // The first is taken back: the second has all, and shows what its history covers.
+    [
+      [
+        ["first", false, 0],
+        ["second", true, 0],
+      ],
+      ["two"],
+    ],
+    [
+      [
+        ["first", false, 0],
+        ["second", false, 0],
+      ],
+      ["one", "two"],
+    ],
+    [
+      [
+        ["first", true, 1],
+        ["second", false, 0],
+      ],
+      ["two"],
+    ],
+    [
+      [
+        ["first", true, 0],
+        ["second", true, 0],
+      ],
+      ["one", "two", "two"],
+    ],
+    [
+      [
+        ["first", true, 0],
+        ["second", false, 0],
+      ],
+      ["one", "two"],
+    ],
+    [
+      [
+        ["second", false, 0],
+        ["first", false, 0],
+      ],
+      ["one", "two"],
+    ],
+  ] as const) {
+    const { conversation, client, told, say } = held();
+    const first = expectBatch(conversation, client, false);
+    say("one");
+    const second = expectBatch(conversation, client, false);
+    say("two");
+    for (const [which, shown, covered] of ends) {
+      const reader = which === "first" ? first : second;
+      if (shown) reader.covered += covered;
+      batchOver(conversation, reader, shown);
+    }
+    expect(told).toEqual([...expected]);
+    expect(conversation.readers.size).toBe(0);
+  }
+});
+
+test("R46 M3 what waited for a load that was taken back is in whichever history is shown next", () => {
+  const { conversation, client, told, say } = held();
+  const first = expectBatch(conversation, client, false);
+  say("zero");
+  const [second, third] = [
+    expectBatch(conversation, client, false),
+    expectBatch(conversation, client, false),
+  ];
+  batchOver(conversation, first, false);
+  batchOver(conversation, third, true);
+  batchOver(conversation, second, false);
+  expect(told).toEqual([]);
+});
+
+test("R46 M4 what waits when a prompt ends is told behind what has begun to be shown, and not once more when that is over", () => {
+  const { conversation, client, told, say } = held();
+  const reader = expectBatch(conversation, client, false);
+  say("covered");
+  reader.covered = 1;
+  say("said");
+  reader.finish = () => void told.push("history");
+  tellBefore(conversation, client);
+  expect(told).toEqual(["history", "said"]);
+  say("later");
+  batchOver(conversation, reader, true);
+  expect(told).toEqual(["history", "said", "later"]);
+});
+
+test("R46 loads that wait when their client leaves keep nothing any more", () => {
+  const { conversation, say } = held();
+  const sessions = { registry: { find: () => conversation } } as unknown as Sessions;
+  const loads = new Loads(sessions, {} as Client);
+  // A name that is used twice is one load.
+  for (const request of [1, 2, 1]) loads.came(request, { sessionId: "s" });
+  expect(conversation.readers.size).toBe(2);
+  loads.end();
+  expect(conversation.readers.size).toBe(0);
+  expect(say("one").size).toBe(0);
+  expect(loads.begin("s")).toBeUndefined();
+});
+
+test("R46 A13 a card is drawn as it is: with its output, and closed where it is over; a person's words are none of the turn's", () => {
+  const card = (status: string, command: boolean, output: string) =>
+    cardAsItIs({ id: "c", status, command, output } as unknown as ToolCard).map((update) =>
+      update.kind === "tool" ? update.change : update.kind,
+    );
+  expect(card("in_progress", true, "a")).toEqual(["opened", "output"]);
+  expect(card("in_progress", true, "")).toEqual(["opened"]);
+  expect(card("completed", true, "a")).toEqual(["opened", "output", "closed"]);
+  expect(card("failed", false, "a")).toEqual(["opened", "closed"]);
+  const live = new LiveLog();
+  live.note({ kind: "text", role: "user", messageId: "u", text: "hi" });
+  expect(live.isEmpty).toBe(true);
 });

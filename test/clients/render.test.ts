@@ -322,3 +322,53 @@ describe("several clients", () => {
     expect(last()).toBe("first");
   });
 });
+
+test("B15 R42 a file that a person sent is named by what is known of it", () => {
+  const file = (name: string, mime: string | undefined, url: string) => {
+    const drawn = renderUpdate({ kind: "file", messageId: "m", file: { name, mime, url } }, STYLES[0]!);
+    return obj(JSON.parse(drawn ?? "null")).content;
+  };
+  expect(file("a.pdf", "application/pdf", "data:application/pdf;base64,AAAA")).toMatchObject({
+    text: "[a.pdf]",
+  });
+  expect(file("", "application/pdf", "data:application/pdf;base64,AAAA")).toMatchObject({
+    text: "[application/pdf]",
+  });
+  expect(file("", undefined, "x://1")).toMatchObject({ text: "[file]" });
+  expect(file("a.ts", "text/plain", "file:///one/a.ts")).toEqual({
+    type: "resource_link",
+    name: "a.ts",
+    uri: "file:///one/a.ts",
+    mimeType: "text/plain",
+  });
+  expect(file("", undefined, "https://x.example/a")).toEqual({
+    type: "resource_link",
+    name: "https://x.example/a",
+    uri: "https://x.example/a",
+  });
+});
+
+test("A13 the start and the end of a turn are told once each, to who has the conversation", () => {
+  const clients = new Clients();
+  const made = (name: string) => {
+    const sent: string[] = [];
+    const client = new Client({
+      send: (line) => void sent.push(line),
+      room: () => undefined,
+      request: async () => ({}),
+    });
+    client.introduce({ clientInfo: { name } });
+    clients.add(client);
+    return { client, sent };
+  };
+  const one = made("one");
+  const other = made("other");
+  one.client.knowAs("s", "mine", true);
+  for (const running of [false, true, true, false, false, true]) clients.turn("s", running);
+  expect(one.sent.map((line) => obj(JSON.parse(line)).params)).toEqual([
+    { sessionId: "mine", running: true },
+    { sessionId: "mine", running: false },
+    { sessionId: "mine", running: true },
+  ]);
+  expect(other.sent).toEqual([]);
+});

@@ -5,7 +5,7 @@ import type { AnyMessage } from "@agentclientprotocol/sdk/unstable";
 import type { Receiver } from "../../src/bridge/transport.ts";
 import { testBridge } from "../support/bridge.ts";
 import { type Json, PlainClient } from "../support/plainClient.ts";
-import { serveSubscribe, sessionEvent, settle } from "../support/played.ts";
+import { serveSubscribe, sessionEvent, settle, startRunning } from "../support/played.ts";
 
 test("P19 without an editor a question is declined when its time is over, with that reason and once; one that was answered is not", async () => {
   const test = testBridge({ questionTtl: 300 });
@@ -109,5 +109,32 @@ test("P16 P19 a question outlives its clients: where all have left it waits, and
     action: "accept",
     content: { answers: { "Which?": "B" } },
   });
+  await test.bridge.close();
+});
+
+test("P16 R42 who loads a conversation that waits for an answer is asked, behind its history", async () => {
+  const { test, client, server, id } = await startRunning();
+  client.handlers.set("session/request_permission", () => new Promise<never>(() => {}));
+  const questions = [{ question: "Which?", options: [{ label: "A" }, { label: "B" }] }];
+  const params = { requestId: "r", sessionId: "s1", toolCallId: "c", toolName: "AskUserQuestion", questions };
+  server.push({ id: "f", method: "interaction/requestUserInput", params });
+  await client.frame((frame) => frame.method === "session/request_permission");
+  const next = test.client();
+  await next.initialize();
+  next.handlers.set("session/request_permission", () => ({
+    outcome: { outcome: "selected", optionId: "choice_1" },
+  }));
+  const loading = next.request("session/load", { sessionId: id, cwd: "/one", mcpServers: [] });
+  const read = await server.take((frame) => frame.method === "session/messages");
+  server.push({ id: read.id, result: { messages: [] } });
+  await loading;
+  expect((await server.take((frame) => frame.id === "f", 3_000)).result).toEqual({
+    action: "accept",
+    content: { answers: { "Which?": "B" } },
+  });
+  const of = (test: (frame: Json) => boolean) => next.frames.findIndex(test);
+  expect(of((frame) => frame.method === "session/request_permission")).toBeGreaterThan(
+    of((frame) => frame.id === loading.id),
+  );
   await test.bridge.close();
 });

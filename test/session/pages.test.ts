@@ -3,13 +3,36 @@
 import { expect, test } from "bun:test";
 import type { AnyMessage } from "@agentclientprotocol/sdk/unstable";
 import type { Receiver } from "../../src/bridge/transport.ts";
+import { scaledClock, systemClock } from "../../src/platform/clock.ts";
+import { Conversation } from "../../src/session/conversation.ts";
+import { History } from "../../src/session/history.ts";
+import { EARLIER_MS } from "../../src/session/limits.ts";
+import { expectBatch } from "../../src/session/readers.ts";
+import type { Residence } from "../../src/session/residence.ts";
+import { ManualClock } from "../sim/manualClock.ts";
 import { type Json, PlainClient, type RemoteError } from "../support/plainClient.ts";
-import { sessionEvent, settle } from "../support/played.ts";
+import { serveSubscribe, sessionEvent, settle, startPlayed } from "../support/played.ts";
 import { eachSeedAsync, Random } from "../support/random.ts";
-import { agent, begin, earlier, type Loaded, load, shown, tool, user, words } from "../support/stored.ts";
+import {
+  agent,
+  begin,
+  earlier,
+  type Loaded,
+  load,
+  plumbing,
+  Store,
+  shown,
+  tool,
+  user,
+  words,
+} from "../support/stored.ts";
 
 const EXPIRED = { code: -32602, message: expect.stringContaining("cursor expired") };
 const NOT_OPEN = { code: -32002 };
+const COMPACTED = {
+  method: "state.updated",
+  params: { sessionId: "s", reason: "session_compacted", patch: {} },
+};
 
 /** The message of the first line. */
 const oldest = (lines: readonly string[]) => lines[0]?.split(" ")[1];
@@ -95,10 +118,7 @@ test("R45 R44 what was read ahead is worth nothing once the history is another o
   expect(await failed(earlier(client, "s", cursor, 5))).toMatchObject(EXPIRED);
   expect((await load(client, "s", 2)).meta.totalMessages).toBe(store.truth().messages);
   cursor = await ahead();
-  server.push({
-    method: "state.updated",
-    params: { sessionId: "s", reason: "session_compacted", patch: {} },
-  });
+  server.push(COMPACTED);
   await settle();
   expect(await failed(earlier(client, "s", cursor, 5))).toMatchObject(EXPIRED);
   cursor = await ahead();
@@ -508,5 +528,666 @@ test("R46 M3 who does not read is sent no more of a replay than waits for it alr
   read.resolve();
   expect((await first).lines.length).toBeGreaterThanOrEqual(4_000);
   await second;
+  await end();
+});
+
+test("R44 R42 a page brings 500 messages at most, one at least, and whole ones", async () => {
+  const { client, store, end } = await begin(new Random(2), 0);
+  for (let n = 0; n < 700; n++) store.messages.push(user(`u${n}`, `p${n}`));
+  const { meta } = await load(client, "s", 1);
+  for (const [limit, count] of [
+    [9_999, 500],
+    [501, 500],
+    [500, 500],
+    [2.9, 2],
+    [-5, 1],
+  ] as const)
+    expect((await earlier(client, "s", meta.cursor, limit)).lines).toHaveLength(count);
+  await end();
+});
+
+test("R43 there is more where something that shows stands before a batch, read or not, and none where nothing of it shows", async () => {
+  const unread = await begin(new Random(2), 5);
+  // What is read for a tail of one begins with what shows nothing, right before its turn.
+  const silent = unread.store.id();
+  unread.store.messages.push(agent(silent, { type: "step-finish" }), user("uN", "go"));
+  for (let n = 1; n < 20; n++) unread.store.messages.push(agent(`a${n}`, words(`said ${n}`)));
+  await load(unread.client, "s", 0);
+  const tail = await load(unread.client, "s", 1);
+  expect(tail.lines[0]).toBe("user uN go");
+  expect(tail.meta.hasMore).toBe(true);
+  expect((await earlier(unread.client, "s", tail.meta.cursor)).lines.length).toBeGreaterThan(0);
+  await unread.end();
+  const all = await begin(new Random(2), 0);
+  all.store.messages.push(
+    plumbing("todo_reminder", "nudge", "n1"),
+    user("u1", "hi"),
+    agent("a1", words("Yes.")),
+  );
+  for (let n = 0; n < 2; n++) expect((await load(all.client, "s", 2)).meta.hasMore).toBe(false);
+  await all.end();
+});
+
+test("P3 R44 a placeholder that was never used has no page, and none is made for it", async () => {
+  const { client, server, end } = await begin(new Random(2), 0);
+  const id = await client.newSession("/one");
+  const { meta } = await load(client, id);
+  for (const cursor of [meta.cursor, "", undefined])
+    expect(await failed(earlier(client, id, cursor))).toMatchObject(EXPIRED);
+  expect(server.inbox.filter(({ method }) => method === "session/create")).toEqual([]);
+  await end();
+});
+
+test("R45 a cursor of which any part is another one has expired", async () => {
+  const { client, store, end } = await begin(new Random(2), 10);
+  store.compact();
+  store.turn(false);
+  const { meta } = await load(client, "s", 1);
+  const parts = JSON.parse(Buffer.from(String(meta.cursor), "base64url").toString()) as unknown[];
+  const [mark, at, compactions, cuts, id, begun] = parts as [string, number, number, number, string, string];
+  const wrong: readonly unknown[][] = [
+    [`${mark}x`, null, 1],
+    ["x", -1, at + 0.5, null, String(at)],
+    [compactions + 1, compactions - 1, -1, null, String(compactions)],
+    [cuts + 1, -1, null, String(cuts)],
+    [`${id}x`, 7, {}, true],
+    [`${begun}x`, 7, "", true],
+  ];
+  for (const [place, values] of wrong.entries()) {
+    for (const value of values) {
+      const cursor = Buffer.from(JSON.stringify(parts.with(place, value))).toString("base64url");
+      expect(await failed(earlier(client, "s", cursor))).toMatchObject(EXPIRED);
+    }
+  }
+  expect((await earlier(client, "s", meta.cursor)).lines.length).toBeGreaterThan(0);
+  await end();
+});
+
+test("R44 B5 a page waits for a session that somebody else brings up, and a late word that it was gone is not believed of one that is back", async () => {
+  const { test, client, server } = await startPlayed();
+  const messages = [1, 2, 3].flatMap((n) => [user(`u${n}`, `p${n}`), agent(`a${n}`, words(`said ${n}`))]);
+  const back = async () => {
+    const resume = await server.take(({ method }) => method === "session/resume");
+    return async () => {
+      const result = { session: { sessionId: "s" }, runtime: { eventSeq: 0 }, messages };
+      server.push({ id: resume.id, result });
+      await serveSubscribe(server);
+    };
+  };
+  const read = () => server.take(({ method }) => method === "session/messages");
+  const gone = (frame: Json) =>
+    server.push({ id: frame.id, error: { code: -32004, message: "Session is not active" } });
+  const first = load(client, "s", 2);
+  await (await back())();
+  const { meta } = await first;
+  const others = [test.client(), test.client()];
+  for (const other of others) await other.initialize();
+  const loads = others.map((other) => load(other, "s", 2));
+  const [one, two] = [await read(), await read()];
+  gone(one);
+  const bring = await back();
+  const page = earlier(client, "s", meta.cursor, 2);
+  await settle();
+  await bring();
+  const paged = await read();
+  server.push({ id: paged.id, result: { messages } });
+  expect((await page).lines).toEqual(["user u2 p2", "agent a2 said 2"]);
+  gone(two);
+  const again = await read();
+  server.push({ id: again.id, result: { messages } });
+  for (const each of loads) expect((await each).lines.slice(-2)).toEqual(["user u3 p3", "agent a3 said 3"]);
+  expect(server.inbox.filter(({ method }) => method === "session/resume")).toEqual([]);
+  await test.bridge.close();
+});
+
+test("R45 R44 a prompt that nobody answered yet and that is written again is shown by a page as it is now, whatever was read ahead", async () => {
+  const { client, store, end } = await begin(new Random(2), 0);
+  for (let n = 0; n < 40; n++)
+    store.messages.push(user(`u${n}`, `p${n}`), agent(`a${n}`, words(`said ${n}`)));
+  for (let n = 40; n < 50; n++) store.messages.push(user(`u${n}`, `p${n}`));
+  await load(client, "s", 0);
+  const { meta } = await load(client, "s", 2);
+  const page = await earlier(client, "s", meta.cursor, 2);
+  expect(page.lines).toEqual(["user u46 p46", "user u47 p47"]);
+  store.messages.push(user("u45", "written anew"));
+  expect((await earlier(client, "s", page.meta.cursor, 2)).lines).toEqual([
+    "user u44 p44",
+    "user u45 written anew",
+  ]);
+  await end();
+});
+
+test("R42 R43 after a compaction the totals are those of what it left, also where what it hid keeps its place and its name", async () => {
+  const { client, server, store, end } = await begin(new Random(2), 30);
+  await load(client, "s", 0);
+  for (const [place, { info }] of store.messages.slice(0, 20).entries())
+    store.messages[place] = plumbing("todo_reminder", "hidden", String(info.messageId));
+  server.push(COMPACTED);
+  await settle();
+  const truth = store.truth();
+  expect((await load(client, "s", 1)).meta).toMatchObject({
+    totalMessages: truth.messages,
+    totalTurns: truth.turns,
+  });
+  await end();
+});
+
+test("R44 R46 what was read ahead of a turn that still runs is shown by a page as it is now", async () => {
+  const { test, client, store, end } = await begin(new Random(2), 10);
+  store.messages.push(user("uN", "go"), agent("aN", words("Wor")));
+  const { meta } = await load(client, "s", 0);
+  store.messages.push(agent("aO", words("Also.")));
+  const other = test.client();
+  await other.initialize();
+  const tail = await load(other, "s", 1);
+  await earlier(other, "s", tail.meta.cursor, 1);
+  store.messages[store.messages.length - 2] = agent("aN", words("Working."));
+  expect((await earlier(client, "s", meta.cursor, 1)).lines).toEqual(["user uN go", "agent aN Working."]);
+  await end();
+});
+
+test("R42 R44 B15 a turn of many messages is read with few reads", async () => {
+  const { client, store, end } = await begin(new Random(2), 300);
+  for (const [name, count] of [
+    ["x", 400],
+    ["y", 30],
+  ] as const) {
+    store.messages.push(user(`u${name}`, "go"));
+    for (let n = 0; n < count; n++) store.messages.push(agent(`${name}${n}`, words(`said ${name}${n}`)));
+  }
+  await load(client, "s", 0);
+  store.asked.length = 0;
+  const { lines, meta } = await load(client, "s", 1);
+  expect(lines).toHaveLength(31);
+  expect(store.asked.length).toBeLessThan(6);
+  store.asked.length = 0;
+  expect((await earlier(client, "s", meta.cursor, 1)).lines).toHaveLength(401);
+  expect(store.asked.length).toBeLessThan(6);
+  await end();
+});
+
+test("R42 B15 of what was appended since no more is read than that, however much it is", async () => {
+  const { client, store, end } = await begin(new Random(2), 100);
+  await load(client, "s", 0);
+  // What shows nothing is written again, with words.
+  for (const rewritten of [false, true]) {
+    for (let n = 0; n < 60; n++) store.turn(false);
+    if (rewritten) store.messages.push(agent("silent", words("After all.")));
+    else store.messages.push(agent("silent", { type: "step-finish" }));
+    for (let n = 0; n < 60; n++) store.turn(false);
+    store.asked.length = 0;
+    const { meta } = await load(client, "s", 1);
+    const whole = store.asked.filter(
+      (asked) => asked.limit === undefined && asked.afterMessageId === undefined,
+    );
+    expect(whole).toHaveLength(rewritten ? 1 : 0);
+    const truth = store.truth();
+    expect([meta.totalMessages, meta.totalTurns]).toEqual([truth.messages, truth.turns]);
+  }
+  await end();
+});
+
+test("R45 a cursor expires where the newest turns were taken back and many were appended since", async () => {
+  const { client, store, end } = await begin(new Random(2), 30);
+  store.messages.push(agent("aN", words("To be gone.")));
+  const { meta } = await load(client, "s", 20);
+  store.messages.splice(-1);
+  for (let n = 0; n < 60; n++) store.turn(false);
+  const truth = store.truth();
+  expect((await load(client, "s", 1)).meta.totalMessages).toBe(truth.messages);
+  expect(await failed(earlier(client, "s", meta.cursor))).toMatchObject(EXPIRED);
+  await end();
+});
+
+test("B5 B15 a short history that is still being restored is read until it is whole", async () => {
+  const { client, store, end } = await begin(new Random(9), 6);
+  const whole = await load(client, "s");
+  for (const reads of [1, 2, 3]) {
+    store.prefixReads = reads;
+    const { lines, meta } = await load(client, "s", 5);
+    expect(whole.lines.slice(-lines.length)).toEqual(lines);
+    expect(meta.totalMessages).toBe(whole.meta.totalMessages);
+  }
+  await end();
+});
+
+test("R42 R43 R46 what is appended, or compacted, between two reads of one load is in it, and its totals are true", async () => {
+  for (const [reads, what] of [
+    [1, "appended"],
+    [2, "appended"],
+    [1, "compacted"],
+    [2, "compacted"],
+  ] as const) {
+    const { client, server, store, end } = await begin(new Random(2), 30);
+    await load(client, "s", 0);
+    // More than is asked for at first: then what came since is read as well.
+    if (reads === 2) for (let n = 0; n < 60; n++) store.turn(false);
+    store.hold = true;
+    const loading = load(client, "s", 1);
+    await settle();
+    if (reads === 2) {
+      store.release();
+      await settle();
+    }
+    if (what === "appended") store.messages.push(user("uN", "go"), agent("aN", words("Gone.")));
+    else {
+      for (const [place, { info }] of store.messages.slice(0, 20).entries())
+        store.messages[place] = plumbing("todo_reminder", "hidden", String(info.messageId));
+      server.push(COMPACTED);
+      await settle();
+    }
+    store.hold = false;
+    store.release();
+    const { lines, meta } = await loading;
+    const truth = store.truth();
+    expect(truth.lines.slice(-lines.length)).toEqual(lines);
+    expect([meta.totalMessages, meta.totalTurns]).toEqual([truth.messages, truth.turns]);
+    await end();
+  }
+});
+
+test("R42 B15 behind messages that have no id no more is read than what was appended either", async () => {
+  const { client, store, end } = await begin(new Random(2), 100);
+  store.messages.push(
+    { info: { role: "assistant" }, parts: [words("Nameless.")] },
+    agent("aN", words("Named.")),
+  );
+  await load(client, "s", 0);
+  for (let n = 0; n < 60; n++) store.turn(false);
+  store.asked.length = 0;
+  await load(client, "s", 1);
+  expect(store.asked.filter((asked) => asked.limit === undefined && !("afterMessageId" in asked))).toEqual(
+    [],
+  );
+  await end();
+});
+
+test("R45 a cursor expires where the last message is another one, or an older one written again in its place", async () => {
+  for (const instead of [agent("aX", words("Another.")), agent("m2", words("Written again."))]) {
+    const { client, store, end } = await begin(new Random(2), 0);
+    for (let n = 0; n < 200; n++)
+      store.messages.push(user(store.id(), `p${n}`), agent(store.id(), words(`a${n}`)));
+    const { meta } = await load(client, "s", 20);
+    store.messages.splice(-1, 1, instead);
+    expect(await failed(earlier(client, "s", meta.cursor))).toMatchObject(EXPIRED);
+    await end();
+  }
+});
+
+test("R45 where no message has a name, a cursor behind the last one expires once there are fewer", async () => {
+  const { client, store, end } = await begin(new Random(2), 0);
+  const nameless = (role: string, text: string) => ({ info: { role }, parts: [words(text)] });
+  for (let n = 0; n < 3; n++) store.messages.push(nameless("user", `p${n}`), nameless("assistant", `a${n}`));
+  const { meta } = await load(client, "s", 0);
+  expect((await earlier(client, "s", meta.cursor, 2)).lines).toHaveLength(2);
+  store.messages.splice(-2);
+  expect(await failed(earlier(client, "s", meta.cursor, 2))).toMatchObject(EXPIRED);
+  await end();
+});
+
+test("R42 R43 the last answer counts once it shows something, also where a person has put something in behind it", async () => {
+  const { client, store, end } = await begin(new Random(2), 10);
+  store.messages.push(user("uN", "go"), agent("aN", { type: "step-start" }), user("uS", "this too"));
+  await load(client, "s", 0);
+  store.messages[store.messages.length - 2] = agent("aN", words("Working."));
+  store.messages.push(agent("aO", words("Also.")));
+  const { meta } = await load(client, "s", 1);
+  const truth = store.truth();
+  expect([meta.totalMessages, meta.totalTurns]).toEqual([truth.messages, truth.turns]);
+  await end();
+});
+
+test("R42 R43 where what shows nothing stands before the first prompt, its turn is counted and nothing more is promised", async () => {
+  const nudge = plumbing("todo_reminder", "nudge", "n0");
+  const answers = Array.from({ length: 20 }, (_, n) => agent(`a${n}`, words(`said ${n}`)));
+  const silent = Array.from({ length: 30 }, (_, n) => agent(`s${n}`, { type: "step-finish" }));
+  for (const [messages, limit] of [
+    [[nudge, user("u1", "go"), ...answers], 1],
+    [[...silent, user("u1", "go"), answers[0]!], 1],
+  ] as const) {
+    const { client, store, end } = await begin(new Random(2), 0);
+    store.messages.push(...messages);
+    await load(client, "s", 0);
+    const { lines, meta } = await load(client, "s", limit);
+    expect(lines[0]).toBe("user u1 go");
+    expect(meta).toMatchObject({ hasMore: false, replayedTurns: 1, totalTurns: 1 });
+    await end();
+  }
+});
+
+test("R42 R43 B15 a prompt that is tried again after many failures is no new one, however far back it was said", async () => {
+  const { client, store, end } = await begin(new Random(2), 3);
+  const error = { name: "ModelError", data: { code: "model_rate_limited", message: "slow down" } };
+  store.messages.push(user("uN", "go"));
+  for (let n = 0; n < 40; n++)
+    store.messages.push({
+      info: { messageId: `f${n}`, role: "assistant", error },
+      parts: [words(`${n} failed`)],
+    });
+  const before = await load(client, "s", 0);
+  store.messages.push(user("uO", "go"), agent("aN", words("Done.")));
+  const { lines, meta } = await load(client, "s", 1);
+  expect(lines[0]).toBe("user uN go");
+  expect(lines).not.toContain("user uO go");
+  expect(meta.totalTurns).toBe(before.meta.totalTurns);
+  await end();
+});
+
+test("R44 what was read ahead is forgotten when nobody asks for the next page for a while", async () => {
+  const clock = new ManualClock();
+  const conversation = new Conversation("s", "/one", [], "acp-1", "en");
+  conversation.backendId = "s";
+  const messages = Array.from({ length: 100 }, (_, n) => user(`u${n}`, `p${n}`));
+  const residence = {
+    of: async () => ({ messages }),
+    isResident: () => true,
+    ask: async (_: unknown, _method: string, { limit }: Json) => ({
+      messages: typeof limit === "number" ? messages.slice(-limit) : messages,
+    }),
+  };
+  const history = new History({ clock }, residence as unknown as Residence);
+  const reader = expectBatch(conversation, {}, false);
+  const { meta } = await history.load(conversation, 2, reader, new AbortController().signal);
+  await history.earlier(conversation, String(meta.cursor), 2);
+  await clock.advance(EARLIER_MS - 1);
+  expect(conversation.earlier).toBeDefined();
+  await clock.advance(1);
+  expect(conversation.earlier).toBeUndefined();
+});
+
+test("R46 a load in mid-turn tells the turn's own prompt from an earlier one, from one that waits, and from how it is stored", async () => {
+  const answered = [user("u1", "go"), agent("a1", words("Answer."))];
+  for (const [kind, stored, begins, expected] of [
+    // Said before and answered: it is said once more.
+    [
+      "said before",
+      answered,
+      {},
+      ["user u1 go", "agent a1 Answer.", "user undefined go", "agent aN Working."],
+    ],
+    // Said before, in other words, and never answered.
+    ["unanswered", [user("u1", "first")], {}, ["user u1 first", "user undefined go", "agent aN Working."]],
+    // Stored in other words than it was typed in.
+    [
+      "reworded",
+      [user("uN", "go, please")],
+      { messageId: "uN" },
+      ["user uN go, please", "agent aN Working."],
+    ],
+    // It waits, and what runs is the agent's own turn.
+    [
+      "waits",
+      answered,
+      { inputSource: "background_task" },
+      ["user u1 go", "agent a1 Answer.", "agent aN Working."],
+    ],
+  ] as const) {
+    const { test, client, server, store, end } = await begin(new Random(1), 0);
+    store.messages.push(...stored);
+    await load(client, "s", 0);
+    const { event, say } = speaker(server);
+    void client.prompt("s", "go");
+    const send = await server.take((frame) => frame.method === "session/send");
+    server.push({ id: send.id, result: { accepted: true } });
+    const { inputId } = send.params as Json;
+    event("turn.started", kind === "waits" ? begins : { inputId, ...begins });
+    say("Working.");
+    await settle();
+    const other = test.client();
+    await other.initialize();
+    expect([kind, (await load(other, "s")).lines]).toEqual([kind, [...expected]]);
+    // Who asks for no messages is shown none of the turn either.
+    const third = test.client();
+    await third.initialize();
+    expect((await load(third, "s", 0)).lines).toEqual([]);
+    await end();
+  }
+});
+
+test("R46 a load in mid-turn shows thoughts once, and on a build that names no message what a person put in", async () => {
+  for (const named of [true, false]) {
+    const { test, client, server, store, end } = await begin(new Random(1), 0);
+    store.messages.push(user("u1", "first"), agent("a1", words("Answer.")));
+    await load(client, "s", 0);
+    const { event } = speaker(server);
+    void client.prompt("s", "go");
+    const send = await server.take((frame) => frame.method === "session/send");
+    server.push({ id: send.id, result: { accepted: true } });
+    const { inputId } = send.params as Json;
+    event("turn.started", { inputId, messageId: "uN" });
+    const assistantMessageId = named ? "aN" : undefined;
+    event("model.streaming", { kind: "reasoning_delta", assistantMessageId, delta: "Hm." });
+    store.messages.push(
+      user("uN", "go"),
+      agent("aN", { type: "reasoning", text: "Hm" }),
+      user("uS", "this too"),
+    );
+    await settle();
+    const other = test.client();
+    await other.initialize();
+    const { lines } = await load(other, "s");
+    const thought = `thought ${named ? "thought_aN" : undefined} Hm.`;
+    expect(lines.slice(0, 3)).toEqual(["user u1 first", "agent a1 Answer.", "user uN go"]);
+    expect(lines.slice(3).toSorted()).toEqual([thought, "user uS this too"].toSorted());
+    await end();
+  }
+});
+
+test("P25 P26 R46 in a later turn what runs on in the background is drawn once, where it was launched or at the end", async () => {
+  for (const named of [true, false]) {
+    const { test, client, server, store, end } = await begin(new Random(1), 0);
+    await load(client, "s");
+    const { event, say } = speaker(server);
+    const turn = async (messageId: string) => {
+      void client.prompt("s", `go ${messageId}`);
+      const send = await server.take((frame) => frame.method === "session/send");
+      server.push({ id: send.id, result: { accepted: true } });
+      const { inputId } = send.params as Json;
+      event("turn.started", { inputId, ...(named ? { messageId } : {}) });
+    };
+    await turn("u1");
+    const input = { command: "npm run slow", run_in_background: true };
+    event("tool.updated", { kind: "scheduled", toolCallId: "c1", toolName: "Bash", input });
+    event("session.updated", { taskId: "t1", taskKind: "bash", toolCallId: "c1", status: "running" });
+    const launched = { success: true, content: "Command running in background with ID: t1" };
+    event("tool.updated", { kind: "result", toolCallId: "c1", result: launched });
+    event("session.updated", { taskId: "t2", taskKind: "subagent", status: "running", description: "look" });
+    event("turn.completed", { resultType: "success" });
+    server.push({
+      method: "state.updated",
+      params: { sessionId: "s", reason: "prompt_completed", patch: {} },
+    });
+    const state = { status: "completed", input, output: launched.content };
+    const call = { type: "tool", callId: "c1", tool: "Bash", state };
+    store.messages.push(user("u1", "go u1"), agent("a1", words("Launching."), call));
+    await settle();
+    await turn("u2");
+    store.messages.push(user("u2", "go u2"));
+    // Its card changes while another turn runs.
+    event("tool.updated", { kind: "progress", toolCallId: "c1", stdout: "more\n" });
+    event("session.updated", { taskId: "t1", taskKind: "bash", toolCallId: "c1", status: "completed" });
+    say("On it.");
+    await settle();
+    const other = test.client();
+    await other.initialize();
+    const { lines } = await load(other, "s");
+    expect(lines).toEqual([
+      "user u1 go u1",
+      "agent a1 Launching.",
+      "card c1",
+      "user u2 go u2",
+      "agent aN On it.",
+      "card bg_t2",
+    ]);
+    await end();
+  }
+});
+
+test("R46 what a turn says that begins between a resume and the end of a load comes behind the history, once", async () => {
+  const { client, server, test } = await startPlayed();
+  const loading = load(client, "s", 5);
+  const resume = await server.take((frame) => frame.method === "session/resume");
+  const messages = [user("u1", "hi"), agent("a1", words("Hello."))];
+  server.push({ id: resume.id, result: { session: { sessionId: "s" }, runtime: { eventSeq: 4 }, messages } });
+  server.push(sessionEvent("s", 5, "turn.started", { inputSource: "background_task" }));
+  const delta = { kind: "text_delta", assistantMessageId: "a2", delta: "Meanwhile." };
+  server.push(sessionEvent("s", 6, "model.streaming", delta));
+  await serveSubscribe(server);
+  expect((await loading).lines).toEqual(["user u1 hi", "agent a1 Hello.", "agent a2 Meanwhile."]);
+  await test.bridge.close();
+});
+
+test("R46 M3 a page of a long turn is one as well: what is said meanwhile comes behind it, and of a conversation that is closed nothing more comes", async () => {
+  const { test, client, server, store, end } = await begin(new Random(1), 0);
+  const long = "word ".repeat(200);
+  store.messages.push(user("u1", "go"));
+  for (let n = 0; n < 4_000; n++) store.messages.push(agent(`a${n}`, words(`${n} ${long}`)));
+  store.messages.push(user("u2", "on"));
+  const { meta } = await load(client, "s", 1);
+  const count = () => client.updates("s").length;
+  const begun = async (from: number) => {
+    while (count() === from) await new Promise<void>((resolve) => setImmediate(resolve));
+    expect(count() - from).toBeLessThan(4_000);
+  };
+  let from = count();
+  const paging = earlier(client, "s", meta.cursor, 1);
+  await begun(from);
+  speaker(server).say("live");
+  const { lines } = await paging;
+  expect(lines).toHaveLength(4_002);
+  expect(lines.at(-1)).toBe("agent aN live");
+  const other = test.client();
+  await other.initialize();
+  from = count();
+  const loading = client.request("session/load", { sessionId: "s", cwd: "/one", mcpServers: [] });
+  await begun(from);
+  await other.request("session/close", { sessionId: "s" });
+  const closed = count();
+  expect(await failed(loading)).toMatchObject(NOT_OPEN);
+  await settle();
+  expect(count()).toBe(closed);
+  expect(closed - from).toBeLessThan(4_000);
+  await end();
+});
+
+test("R46 M3 what was said while a page was shown that is taken back is in the load that comes behind it, once", async () => {
+  const { client, server, store, end } = await begin(new Random(1), 0);
+  const long = "word ".repeat(200);
+  store.messages.push(user("u1", "go"));
+  for (let n = 0; n < 6_000; n++) store.messages.push(agent(`a${n}`, words(`${n} ${long}`)));
+  store.messages.push(user("u2", "on"));
+  const { meta } = await load(client, "s", 1);
+  const from = client.updates("s").length;
+  const params = { sessionId: "s", before: meta.cursor, limit: 1 };
+  const paging = client.request("session/load_earlier", params);
+  while (client.updates("s").length === from) await new Promise<void>((resolve) => setImmediate(resolve));
+  speaker(server).say("live");
+  await new Promise<void>((resolve) => setImmediate(resolve));
+  store.hold = true;
+  const loading = load(client, "s", 1);
+  client.notify("$/cancel_request", { requestId: paging.id });
+  expect(await failed(paging)).toMatchObject({ code: -32800 });
+  await settle();
+  store.messages.push(agent("aN", words("live")));
+  store.release();
+  await loading;
+  expect(shown(client, "s", from).filter((line) => line === "agent aN live")).toHaveLength(1);
+  await end();
+});
+
+test("R46 B9 a load during a further try of a prompt shows what the one before has said as it is stored, once", async () => {
+  const { test, client, server } = await startPlayed(scaledClock(systemClock(), 200));
+  const store = new Store(new Random(1));
+  const stop = store.serve(server);
+  await load(client, "s");
+  const { event, say } = speaker(server);
+  const answer = failed(client.prompt("s", "go"));
+  const data = {
+    type: "x",
+    message: "socket hang up",
+    code: "network_error",
+    attribution: { retryable: true },
+  };
+  for (const [prompt, reply] of [
+    ["uN", "aN"],
+    ["uO", "aO"],
+  ] as const) {
+    const send = await server.take((frame) => frame.method === "session/send");
+    server.push({ id: send.id, result: { accepted: true } });
+    event("turn.started", { inputId: (send.params as Json).inputId, messageId: prompt });
+    store.messages.push(user(prompt, "go"));
+    say(`Said by ${reply}.`, reply);
+    if (reply === "aO") break;
+    event("turn.failed", { error: data });
+    server.push({
+      method: "state.updated",
+      params: { sessionId: "s", reason: "prompt_completed", patch: {} },
+    });
+    const error = { name: "ModelError", data };
+    store.messages.push({
+      info: { messageId: reply, role: "assistant", error },
+      parts: [words(`Said by ${reply}.`)],
+    });
+  }
+  await settle();
+  const other = test.client();
+  await other.initialize();
+  const { lines } = await load(other, "s");
+  expect(lines).toEqual(["user uN go", "agent aN Said by aN.", "agent aO Said by aO."]);
+  stop();
+  await test.bridge.close();
+  await answer;
+});
+
+test("R42 P3 what a terminal client is shown behind its resume is the tail of 200", async () => {
+  const { test, client, end } = await begin(new Random(8), 300);
+  const tail = await load(client, "s", 200);
+  const terminal = test.client();
+  await terminal.initialize({}, { name: "martty", version: "1" });
+  await terminal.request("session/resume", { sessionId: "s", cwd: "/one", mcpServers: [] });
+  while (shown(terminal, "s").length < tail.lines.length) await settle();
+  await settle();
+  expect(shown(terminal, "s")).toEqual(tail.lines);
+  await end();
+}, 10_000);
+
+test("R42 a load of an id that nobody knows says so and leaves nothing behind", async () => {
+  const { client, server, test } = await startPlayed();
+  const loading = load(client, "nope", 5);
+  const resume = await server.take((frame) => frame.method === "session/resume");
+  server.push({ id: resume.id, error: { code: -32004, message: "Session is not active" } });
+  expect(await failed(loading)).toMatchObject({ code: -32002, message: expect.stringContaining("nope") });
+  expect(await failed(client.prompt("nope", "hi"))).toMatchObject({ code: -32002 });
+  expect(server.inbox.filter(({ method }) => method === "session/resume")).toEqual([]);
+  await test.bridge.close();
+});
+
+test("P26 R44 what runs on in the background is shown by a page as running as well", async () => {
+  const { client, server, store, end } = await begin(new Random(1), 0);
+  await load(client, "s", 0);
+  const { event } = speaker(server);
+  void client.prompt("s", "go");
+  const send = await server.take((frame) => frame.method === "session/send");
+  server.push({ id: send.id, result: { accepted: true } });
+  event("turn.started", { inputId: (send.params as Json).inputId, messageId: "u1" });
+  const input = { command: "npm run slow", run_in_background: true };
+  event("tool.updated", { kind: "scheduled", toolCallId: "c1", toolName: "Bash", input });
+  event("session.updated", { taskId: "t1", taskKind: "bash", toolCallId: "c1", status: "running" });
+  const content = "Command running in background with ID: t1";
+  event("tool.updated", { kind: "result", toolCallId: "c1", result: { success: true, content } });
+  event("turn.completed", { resultType: "success" });
+  server.push({ method: "state.updated", params: { sessionId: "s", reason: "prompt_completed", patch: {} } });
+  const state = { status: "completed", input, output: content };
+  const call = { type: "tool", callId: "c1", tool: "Bash", state };
+  store.messages.push(user("u1", "go"), agent("a1", call), user("u2", "on"), agent("a2", words("On.")));
+  await settle();
+  const { meta } = await load(client, "s", 1);
+  const from = client.updates("s").length;
+  expect((await earlier(client, "s", meta.cursor, 5)).lines).toEqual(["user u1 go", "card c1"]);
+  const statuses = client
+    .updates("s")
+    .slice(from)
+    .flatMap(({ status }) => status ?? []);
+  expect(statuses.at(-1)).toBe("in_progress");
   await end();
 });

@@ -458,3 +458,94 @@ test("R42 a replay brings no plan of its history", () => {
     "closed c2 completed",
   ]);
 });
+
+test("B15 whatever a build calls a call's id and wherever it keeps what came of it, the card shows it", () => {
+  const card = (part: Obj) => {
+    const message = {
+      info: { id: "m", role: "assistant" },
+      parts: [{ type: "tool", tool: "Bash", ...part }],
+    };
+    return [...replay([message]).watcher.cards].map(([id, { card }]) => [id, card] as const);
+  };
+  const done = { status: "completed", input: { command: "ls" }, output: "a" };
+  for (const [ids, id] of [
+    [{ callID: "c", callId: "d", partId: "p", id: "i" }, "c"],
+    [{ callId: "d", partId: "p", id: "i" }, "d"],
+    [{ partId: "p", id: "i" }, "p"],
+    [{ id: "i" }, "i"],
+  ] as const)
+    expect(card({ ...ids, state: done }).map(([each]) => each)).toEqual([id]);
+  const metadata = { exitCode: 7 };
+  for (const part of [
+    { metadata, state: done },
+    { state: { ...done, metadata } },
+    { state: { ...done, perf: metadata } },
+    { state: { ...done, metadata: { perf: metadata } } },
+  ])
+    expect(card({ id: "c", ...part })).toMatchObject([["c", { exitCode: 7, status: "failed" }]]);
+  for (const status of ["failed", "timed_out", "cancelled"]) {
+    const perf = { detail: { command: { status } } };
+    expect(card({ id: "c", state: { ...done, perf } })).toMatchObject([["c", { status: "failed" }]]);
+  }
+  for (const state of [
+    { status: "error", error: "gone" },
+    { status: "error", output: "gone" },
+  ])
+    expect(card({ id: "c", tool: "Read", state })).toMatchObject([
+      ["c", { status: "failed", failure: "gone" }],
+    ]);
+});
+
+test("R43 B15 a message counts where it shows something: a thought in either spelling does, a call without a tool does not", () => {
+  const shows = (part: Obj) => transcript([{ info: { role: "assistant" }, parts: [part] }])[0]?.shows;
+  expect(shows({ type: "reasoning", text: "Hm" })).toBe(true);
+  expect(shows({ type: "reasoning", content: "Hm" })).toBe(true);
+  expect(shows({ type: "reasoning" })).toBe(false);
+  expect(shows({ type: "tool", callID: "c", tool: "Read" })).toBe(true);
+  expect(shows({ type: "tool", callID: "c" })).toBe(false);
+  expect(shows({ type: "text", text: "" })).toBe(false);
+});
+
+test("B9 R42 what a try has said is no reason to leave it out of the answer to another prompt", () => {
+  const ask = (id: string, text: string) => ({ info: { id, role: "user" }, parts: [{ type: "text", text }] });
+  const error = { name: "E", data: { code: "model_rate_limited", message: "slow down" } };
+  const half = { info: { id: "a1", role: "assistant", error }, parts: [{ type: "text", text: "Half" }] };
+  expect(
+    replay([
+      ask("u1", "do it"),
+      half,
+      ask("u2", "do it"),
+      ask("u3", "or that"),
+      said("assistant", "Half of it"),
+    ]).watcher.log,
+  ).toEqual(["user do it", "agent Half", "user or that", "agent Half of it"]);
+});
+
+test("R42 R43 B9 where a turn begins among the newest messages is told by what stands between, and by what is known of those before", () => {
+  const ask = (text: string) => ({ info: { role: "user" }, parts: [{ type: "text", text }] });
+  const reply = (info: Obj = {}) => ({
+    info: { role: "assistant", ...info },
+    parts: [{ type: "text", text: "x" }],
+  });
+  const hidden = reply({ semantics: { transcriptVisibility: "hidden" } });
+  const summary = reply({ semantics: { kind: "compact_summary", transcriptVisibility: "hidden" } });
+  const failed = reply({ error: { name: "E", data: { code: "model_rate_limited", message: "slow down" } } });
+  const call = (file: string) =>
+    ask(`See\n\nCalled the Read tool with the following input: {"file_path":"${file}"}`);
+  const tried = { last: undefined, open: false };
+  const begins = (messages: readonly unknown[], offset: number, at = Number.POSITIVE_INFINITY) =>
+    transcript(messages, offset, { has: () => false, at, tried }).flatMap(({ info, starts }) =>
+      info.role === "user" ? [starts] : [],
+    );
+  // With some before: the first prompt may be a further try, unless something answered what came before it.
+  expect(begins([ask("a"), ask("b")], 5)).toEqual([false, true]);
+  expect(begins([reply(), ask("a")], 5)).toEqual([true]);
+  expect(begins([failed, ask("a")], 5)).toEqual([false]);
+  expect(begins([hidden, ask("a")], 5)).toEqual([false]);
+  expect(begins([summary, ask("a")], 5)).toEqual([true]);
+  expect(begins([hidden, ask("a")], 5, 6)).toEqual([true]);
+  // With none before.
+  expect(begins([ask("a"), failed, hidden, ask("a")], 0)).toEqual([true, false]);
+  expect(begins([ask("a"), failed, summary, ask("a")], 0)).toEqual([true, true]);
+  expect(begins([call("a.ts"), call("a.ts"), call("b.ts")], 0)).toEqual([true, false, true]);
+});

@@ -222,6 +222,36 @@ test("B5 B15 histories of any shape are caught up on without an error", () => {
   });
 });
 
+test("B5 B15 what is caught up on brings no plumbing, and no card is left open or loses the end that is stored", () => {
+  const state = newTranslateState(CWD, "en");
+  state.shown.turnStarted("u1", false);
+  const head = { toolCallId: "c1", toolName: "Read" };
+  translateEvent(state, "tool.updated", { kind: "scheduled", ...head, input: { file_path: "/w/a.ts" } });
+  const call = (callId: string, status: string) => ({
+    type: "tool",
+    callId,
+    tool: "Read",
+    state: { status, input: { file_path: "/w/a.ts" }, output: "lines" },
+  });
+  const hidden = { semantics: { transcriptVisibility: "hidden" } };
+  const text = (words: string) => [{ type: "text", text: words }];
+  const history = [
+    { info: { messageId: "u1", role: "user" }, parts: text("go") },
+    { info: { messageId: "m1", role: "assistant" }, parts: [call("c1", "completed"), call("c2", "running")] },
+    { info: { messageId: "h1", role: "user", ...hidden }, parts: text("secret") },
+    { info: { messageId: "h2", role: "assistant", ...hidden }, parts: text("secret") },
+    { info: { messageId: "h3", role: "assistant", summary: { title: "so far" } }, parts: text("secret") },
+    { info: { messageId: "m2", role: "assistant" }, parts: text("Done.") },
+  ];
+  const screen = new Screen();
+  for (const update of missedUpdates(state, history)) screen.see(update);
+  expect(screen.texts).toEqual({ agent: "Done.", thought: "", user: "" });
+  expect([...screen.status]).toEqual([
+    ["c1", "completed"],
+    ["c2", "failed"],
+  ]);
+});
+
 /** How many messages are stored, at least, when these steps have happened. */
 function storedAt(steps: readonly Step[], history: readonly Obj[], cut: number): number {
   const named = new Set<unknown>();

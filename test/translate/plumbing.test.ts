@@ -354,3 +354,60 @@ test("B15 a reminder that names its own tag, or holds one, goes whole", () => {
     }
   }
 });
+
+test("B15 A13 whatever the runtime's own messages say, they are folded by their mark, without its reminders, and one that says nothing is none", () => {
+  for (const [kind, fold] of [
+    ["compact_summary", "compact"],
+    ["background_notification", "task-notification"],
+    ["subagent_notification", "task-notification"],
+    ["shared_context", "context-handoff"],
+  ] as const) {
+    const said = (...texts: string[]) => personSaid(marked(kind), parts(...texts)).folds;
+    expect(said("Told in other words")).toEqual([{ kind: fold, text: "Told in other words" }]);
+    expect(said("Told\n<system-reminder>\nsecret\n</system-reminder>")).toEqual([
+      { kind: fold, text: "Told" },
+    ]);
+    expect(said("")).toEqual([]);
+    expect(said()).toEqual([]);
+  }
+  const answer = {
+    info: { id: "a", role: "assistant", ...marked("compact_summary") },
+    parts: parts("So far."),
+  };
+  expect([...replay(transcript([answer]), "/one", "en")]).toMatchObject([{ kind: "fold", fold: "compact" }]);
+});
+
+test("B15 A13 the result of a rewritten call is folded with it, also where no mark says whose its part is", () => {
+  const call = 'Called the Read tool with the following input: {"file_path": "a.ts"}';
+  const result = "Result of calling the Read tool:\nlines";
+  expect(personSaid({}, parts(call, result))).toEqual({
+    words: "",
+    files: [],
+    folds: [{ kind: "tool-transcript", text: `${call}\n\n${result}` }],
+  });
+});
+
+test("A13 R42 folds of one message, and of messages that have no id, are a card each", () => {
+  const messages = [
+    { info: { role: "user" }, parts: parts(`${NOTIFICATION}\n\n${TRANSCRIPT}`) },
+    { info: { role: "user" }, parts: parts(NOTIFICATION) },
+    { info: { id: "m1", role: "user" }, parts: parts(`${NOTIFICATION}\n\n${TRANSCRIPT}`) },
+  ];
+  const ids = [...replay(transcript(messages), "/one", "en")].map((update) => "id" in update && update.id);
+  expect(ids).toHaveLength(5);
+  expect(new Set(ids).size).toBe(5);
+  expect(ids.slice(3)).toEqual(["histfold_m1", "histfold_m1_1"]);
+});
+
+test("B15 of reminders at the end, those go that stand on lines of their own or end it; fences of tildes are fences too", () => {
+  const reminder = "<system-reminder>\nsecret\n</system-reminder>";
+  const inline = "Why does <system-reminder>x</system-reminder>";
+  expect(personSaid({}, parts(`${inline}\n${reminder}`)).words).toBe(inline);
+  expect(personSaid({}, parts(`Why\n${reminder}\n${reminder}`)).words).toBe("Why");
+  const fenced = `Look:\n~~~\n${reminder}\n~~~\nWhat is it?`;
+  expect(personSaid({}, parts(fenced)).words).toBe(fenced);
+});
+
+test("B15 what a person said in several parts stays apart", () => {
+  expect(personSaid({}, parts("one", "two")).words).toBe("one\ntwo");
+});
