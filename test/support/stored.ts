@@ -56,6 +56,8 @@ export class Store {
   readonly asked: Json[] = [];
   /** The next read is answered by `release`. */
   hold = false;
+  /** A read waits for `release`. */
+  isHeld = false;
   /** Answers it, with what is there now or with what is given. */
   release: (messages?: readonly Message[]) => void = () => {};
 
@@ -140,6 +142,14 @@ export class Store {
     return { lines, messages: shown.filter((each) => each.length > 0).length, turns };
   }
 
+  private keep(answer: (messages?: readonly Message[]) => void): void {
+    this.isHeld = true;
+    this.release = (messages) => {
+      this.isHeld = false;
+      answer(messages);
+    };
+  }
+
   private placeOf(id: string): number {
     return this.messages.findIndex(({ info }) => info.messageId === id);
   }
@@ -190,7 +200,7 @@ export class Store {
           this.asked.push(params);
           const answer = (messages = this.read(params)) =>
             server.push({ id: frame.id, result: { messages } });
-          if (this.hold) this.release = answer;
+          if (this.hold) this.keep(answer);
           else answer();
         }
       }
