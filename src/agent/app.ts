@@ -83,7 +83,7 @@ export interface AgentConnection {
 
 /**
  * Connects one client.
- * @param send sends one serialised message to it.
+ * @param sender takes what is sent to it.
  */
 export function connectAgent({ send, room }: Sender, deps: AgentDeps): AgentConnection {
   const client: Client = new Client({

@@ -207,8 +207,8 @@ export class History {
     newest: string | undefined,
   ): Window {
     const { tally: known } = conversation;
-    const { tally, items } = Tally.of(messages);
-    const window = { items, complete: true, totals: tally.count(items), raw: tally.raw };
+    const { tally, items, totals } = Tally.of(messages);
+    const window = { items, complete: true, totals, raw: tally.raw };
     const whole = newest === undefined || holds(messages, newest);
     // Another has been told more meanwhile.
     if (whole && known?.newest !== undefined && known.newest !== newest && !holds(messages, known.newest))
@@ -246,10 +246,13 @@ export class History {
     const messages = await this.read(conversation, { limit: want });
     // Another has read the whole meanwhile.
     if (conversation.tally !== tally) return this.window(conversation, want);
-    if (messages.length < want && (newest === undefined || holds(messages, newest)))
-      return this.counted(conversation, messages, newest);
-    let offset = messages.length < want ? undefined : tally.offsetOf(messages, raw);
-    if (messages.length >= want && !(offset !== undefined && offset <= tally.settled))
+    // Fewer than were asked for are all, where they are not a part of what is restored.
+    if (messages.length < want)
+      return newest === undefined || holds(messages, newest)
+        ? this.counted(conversation, messages, newest)
+        : this.readWhole(conversation);
+    let offset = tally.offsetOf(messages, raw);
+    if (offset === undefined || offset > tally.settled)
       offset = await this.gap(conversation, tally, messages);
     if (conversation.tally !== tally) return this.window(conversation, want);
     if (offset === undefined) return this.readWhole(conversation);
@@ -274,7 +277,7 @@ export class History {
     if (anchor === undefined) return undefined;
     const since = await this.read(conversation, { afterMessageId: anchor });
     const skipped = since.length - messages.length;
-    if (!tally.goesOn(since, settled, raw) || skipped < 0 || idOf(since.at(-1)) !== idOf(messages.at(-1)))
+    if (!tally.agrees(since, settled, raw) || skipped < 0 || idOf(since.at(-1)) !== idOf(messages.at(-1)))
       return undefined;
     if (tally.learn(since, settled)) return undefined;
     tally.count(transcript(since, settled, tally.before(settled)));
@@ -311,13 +314,13 @@ export class History {
   /** @param late whether something may have been said since the history was taken: that comes behind it. */
   private batch(conversation: Conversation, window: Window, limit: number | undefined, late: boolean): Batch {
     const { items } = window;
+    const running = launchedCards(conversation);
     const begin = limit === undefined ? 0 : (batchStart(items, items.length, limit) ?? 0);
     const { start, stored, live } =
       late || limit === 0
         ? { start: begin, stored: items.slice(begin), live: [] }
-        : unshown(conversation, items, begin);
-    const meta = metaOf(conversation, window, start, items.length);
-    return { items: stored, running: launchedCards(conversation), live, meta };
+        : unshown(conversation, items, begin, running);
+    return { items: stored, running, live, meta: metaOf(conversation, window, start, items.length) };
   }
 }
 

@@ -46,13 +46,13 @@ export class Tally {
   compactions = 0;
 
   /** @returns what is in a whole history, message by message, and what is known of it from then on. */
-  static of(messages: readonly unknown[]): { tally: Tally; items: Item[] } {
+  static of(messages: readonly unknown[]): { tally: Tally; items: Item[]; totals: Totals } {
     const tally = new Tally();
     const items = transcript(messages);
     tally.learn(messages, 0);
-    tally.count(items);
+    const totals = tally.count(items);
     tally.rewritten = 0;
-    return { tally, items };
+    return { tally, items, totals };
   }
 
   /** Where the newest messages begin; undefined where they are not what was known, with something behind it. */
@@ -66,13 +66,8 @@ export class Tally {
     return offset >= 0 && this.agrees(messages, offset, raw) ? offset : undefined;
   }
 
-  /** True where these follow the anchor: what was known behind it, and more. */
-  goesOn(since: readonly unknown[], settled: number, raw: number): boolean {
-    return this.agrees(since, settled, raw);
-  }
-
-  /** True where each of the `raw` messages that were known is where it was. */
-  private agrees(messages: readonly unknown[], offset: number, raw: number): boolean {
+  /** True where each of the `raw` messages that were known is where it was, as far back as these begin. */
+  agrees(messages: readonly unknown[], offset: number, raw: number): boolean {
     if (offset + messages.length < raw) return false;
     for (let at = offset; at < raw; at++) {
       const message = messages[at - offset];
@@ -164,6 +159,6 @@ function numberOf(id: string): number {
   return Number(BigInt.asUintN(53, BigInt(Bun.hash(id))));
 }
 
-export function compactionsIn(items: readonly Item[]): number {
+function compactionsIn(items: readonly Item[]): number {
   return items.filter(({ folds }) => folds.some(({ kind }) => kind === "compact")).length;
 }
