@@ -1,10 +1,21 @@
 /** Loads, tails and pages over any history: joined they are the whole, and nothing at a seam is lost or told twice. */
 
 import { expect, test } from "bun:test";
-import type { Json, PlainClient, RemoteError } from "../support/plainClient.ts";
-import { sessionEvent, settle, startPlayed } from "../support/played.ts";
+import type { PlainClient, RemoteError } from "../support/plainClient.ts";
+import { acceptSend, sessionEvent, settle, startPlayed } from "../support/played.ts";
 import { eachSeedAsync, Random } from "../support/random.ts";
-import { agent, begin, earlier, load, shown, startsTurn, tool, user, words } from "../support/stored.ts";
+import {
+  agent,
+  begin,
+  earlier,
+  load,
+  shown,
+  speaker,
+  startsTurn,
+  tool,
+  user,
+  words,
+} from "../support/stored.ts";
 
 test("R42 R43 R44 R45 B15 whatever the history, tails and pages join to the whole, no turn is cut, and what is told of them is true", async () => {
   await eachSeedAsync(60, async (random) => {
@@ -173,15 +184,10 @@ test("R46 A13 R9 a load while a turn runs shows what has happened, each once, an
   const { test, client, server, store, end } = await begin(new Random(1), 2);
   await load(client, "s");
   const answer = client.prompt("s", "go");
-  const send = await server.take((frame) => frame.method === "session/send");
-  server.push({ id: send.id, result: { accepted: true } });
-  const { inputId } = send.params as Json;
+  const inputId = await acceptSend(server);
   const asked = store.id();
   store.messages.push(user(asked, "go"));
-  let seq = 0;
-  const event = (type: string, payload: Json) => server.push(sessionEvent("s", ++seq, type, payload));
-  const say = (delta: string, assistantMessageId = "a1") =>
-    event("model.streaming", { kind: "text_delta", assistantMessageId, delta });
+  const { event, say } = speaker(server, "a1");
   event("turn.started", { inputId, messageId: asked });
   say("One ");
   say("two. ");
@@ -228,10 +234,8 @@ test("R46 M4 who loads a conversation anew in which its own prompt runs is told 
   const { client, server, store, end } = await begin(new Random(4), 2);
   await load(client, "s");
   const answer = client.prompt("s", "go");
-  const send = await server.take((frame) => frame.method === "session/send");
-  server.push({ id: send.id, result: { accepted: true } });
+  const inputId = await acceptSend(server);
   const asked = store.id();
-  const { inputId } = send.params as Json;
   server.push(sessionEvent("s", 1, "turn.started", { inputId, messageId: asked }));
   await settle();
   store.hold = true;
@@ -259,11 +263,7 @@ test("R46 a load that is refused, or whose client is gone, keeps nothing back fr
   const { test, client, server, store, end } = await begin(new Random(2), 3);
   await load(client, "s");
   const bad = client.request("session/load", { sessionId: "s" });
-  let seq = 0;
-  const say = (delta: string) => {
-    const payload = { kind: "text_delta", assistantMessageId: "a1", delta };
-    server.push(sessionEvent("s", ++seq, "model.streaming", payload));
-  };
+  const { say } = speaker(server, "a1");
   say("one ");
   await expect(bad).rejects.toMatchObject({ code: -32602 });
   await settle();
@@ -296,11 +296,7 @@ test("R46 M3 what waits for several loads of one client is told once, whichever 
   // One that does not follow it yet.
   const client = test.client();
   await client.initialize();
-  let seq = 0;
-  const say = (delta: string) =>
-    server.push(
-      sessionEvent("s", ++seq, "model.streaming", { kind: "text_delta", assistantMessageId: "a1", delta }),
-    );
+  const { say } = speaker(server, "a1");
   const said = () => shown(client, "s").filter((line) => line.startsWith("agent a1"));
   const loading = () => client.request("session/load", { sessionId: "s", cwd: "/one", mcpServers: [] });
   // The first is taken back: the second brings the history, and what was said behind it.
@@ -360,9 +356,7 @@ test("R46 P6 what a prompt says comes before its answer, also to a client that i
   const { client, server, store, end } = await begin(new Random(4), 2);
   await load(client, "s");
   const answer = client.prompt("s", "go");
-  const send = await server.take((frame) => frame.method === "session/send");
-  server.push({ id: send.id, result: { accepted: true } });
-  const { inputId } = send.params as Json;
+  const inputId = await acceptSend(server);
   server.push(sessionEvent("s", 1, "turn.started", { inputId, messageId: "u9" }));
   store.hold = true;
   const from = client.updates("s").length;

@@ -11,7 +11,7 @@ import { expectBatch } from "../../src/session/readers.ts";
 import type { Residence } from "../../src/session/residence.ts";
 import { ManualClock } from "../sim/manualClock.ts";
 import { type Json, PlainClient, type RemoteError } from "../support/plainClient.ts";
-import { serveSubscribe, sessionEvent, settle, startPlayed } from "../support/played.ts";
+import { acceptSend, serveSubscribe, sessionEvent, settle, startPlayed } from "../support/played.ts";
 import { eachSeedAsync, Random } from "../support/random.ts";
 import {
   agent,
@@ -22,6 +22,7 @@ import {
   plumbing,
   Store,
   shown,
+  speaker,
   tool,
   user,
   words,
@@ -163,13 +164,8 @@ test("R46 who loads anew what it follows is shown what was said since it asked o
   const { client, server, store, end } = await begin(new Random(1), 2);
   await load(client, "s");
   void client.prompt("s", "go");
-  const send = await server.take((frame) => frame.method === "session/send");
-  server.push({ id: send.id, result: { accepted: true } });
-  const { inputId } = send.params as Json;
-  let seq = 0;
-  const event = (type: string, payload: Json) => server.push(sessionEvent("s", ++seq, type, payload));
-  const say = (delta: string) =>
-    event("model.streaming", { kind: "text_delta", assistantMessageId: "aN", delta });
+  const inputId = await acceptSend(server);
+  const { event, say } = speaker(server);
   store.messages.push(user("uN", "go"));
   event("turn.started", { inputId, messageId: "uN" });
   say("one ");
@@ -194,26 +190,22 @@ test("R46 a load in mid-turn shows the answer before it, a prompt that is not st
     const { test, client, server, store, end } = await begin(new Random(1), 0);
     store.messages.push(user("u1", "first"), agent("a1", words("Answer.")));
     await load(client, "s");
-    let seq = 0;
-    const event = (type: string, payload: Json) => server.push(sessionEvent("s", ++seq, type, payload));
-    const say = (assistantMessageId: string, delta: string) =>
-      event("model.streaming", { kind: "text_delta", assistantMessageId, delta });
+    const { event, say } = speaker(server);
     if (kind === "a notification") {
       event("turn.started", { inputSource: "background_task", inputVisibility: "model-only" });
     } else {
       void client.prompt("s", "go");
-      const send = await server.take((frame) => frame.method === "session/send");
-      server.push({ id: send.id, result: { accepted: true } });
+      const inputId = await acceptSend(server);
       const named = kind === "unnamed and stored" ? {} : { messageId: "uN" };
-      event("turn.started", { inputId: (send.params as Json).inputId, ...named });
+      event("turn.started", { inputId, ...named });
     }
     if (kind === "put in" || kind === "unnamed and stored") store.messages.push(user("uN", "go"));
-    say("aN", "Working. ");
+    say("Working. ", "aN");
     await settle();
     if (kind !== "not stored") store.messages.push(agent("aN", words("Wor")));
     if (kind === "put in") {
       store.messages.push(user("uS", "this too"));
-      say("aO", "Also. ");
+      say("Also. ", "aO");
       await settle();
     }
     const other = test.client();
@@ -235,11 +227,9 @@ test("P25 P26 R42 what runs on in the background is replayed as running, on the 
   const { test, client, server, store, end } = await begin(new Random(1), 0);
   await load(client, "s");
   void client.prompt("s", "go");
-  const send = await server.take((frame) => frame.method === "session/send");
-  server.push({ id: send.id, result: { accepted: true } });
-  let seq = 0;
-  const event = (type: string, payload: Json) => server.push(sessionEvent("s", ++seq, type, payload));
-  event("turn.started", { inputId: (send.params as Json).inputId, messageId: "uN" });
+  const inputId = await acceptSend(server);
+  const { event } = speaker(server);
+  event("turn.started", { inputId, messageId: "uN" });
   const input = { command: "npm run slow", run_in_background: true };
   event("tool.updated", { kind: "scheduled", toolCallId: "c1", toolName: "Bash", input });
   event("session.updated", { taskId: "t1", taskKind: "bash", toolCallId: "c1", status: "running" });
@@ -373,9 +363,7 @@ test("R24 R42 another client finds a conversation in the list, is replayed its e
   expect(store.truth().lines.slice(-tail.lines.length)).toEqual(tail.lines);
   expect(tail.lines.length).toBeGreaterThanOrEqual(5);
   const answer = app.prompt("s", "go on");
-  const send = await server.take(({ method }) => method === "session/send");
-  server.push({ id: send.id, result: { accepted: true } });
-  const { inputId } = send.params as Json;
+  const inputId = await acceptSend(server);
   server.push(sessionEvent("s", 1, "turn.started", { inputId, messageId: "uN" }));
   const delta = { kind: "text_delta", assistantMessageId: "aN", delta: "Going on." };
   server.push(sessionEvent("s", 2, "model.streaming", delta));
@@ -385,15 +373,6 @@ test("R24 R42 another client finds a conversation in the list, is replayed its e
   for (const each of [client, app]) expect(shown(each, "s").at(-1)).toBe("agent aN Going on.");
   await end();
 });
-
-/** Says something in `s`, in order. */
-function speaker(server: { push(frame: Json): void }) {
-  let seq = 0;
-  const event = (type: string, payload: Json) => server.push(sessionEvent("s", ++seq, type, payload));
-  const say = (delta: string, assistantMessageId = "aN") =>
-    event("model.streaming", { kind: "text_delta", assistantMessageId, delta });
-  return { event, say };
-}
 
 test("R46 M3 a load that is taken back, refused, or asked without a name to answer under, keeps nothing from its client", async () => {
   const { test, server, store, end } = await begin(new Random(2), 3);
@@ -434,10 +413,9 @@ test("R46 what a turn said that ends while the history is read is in the replay"
   const { test, client, server, store, end } = await begin(new Random(2), 2);
   await load(client, "s");
   const answer = client.prompt("s", "go");
-  const send = await server.take((frame) => frame.method === "session/send");
-  server.push({ id: send.id, result: { accepted: true } });
+  const inputId = await acceptSend(server);
   const { event, say } = speaker(server);
-  event("turn.started", { inputId: (send.params as Json).inputId, messageId: "uN" });
+  event("turn.started", { inputId, messageId: "uN" });
   store.messages.push(user("uN", "go"));
   await settle();
   const other = test.client();
@@ -927,9 +905,7 @@ test("R46 a load in mid-turn tells the turn's own prompt from an earlier one, fr
     await load(client, "s", 0);
     const { event, say } = speaker(server);
     void client.prompt("s", "go");
-    const send = await server.take((frame) => frame.method === "session/send");
-    server.push({ id: send.id, result: { accepted: true } });
-    const { inputId } = send.params as Json;
+    const inputId = await acceptSend(server);
     event("turn.started", kind === "waits" ? begins : { inputId, ...begins });
     say("Working.");
     await settle();
@@ -951,9 +927,7 @@ test("R46 a load in mid-turn shows thoughts once, and on a build that names no m
     await load(client, "s", 0);
     const { event } = speaker(server);
     void client.prompt("s", "go");
-    const send = await server.take((frame) => frame.method === "session/send");
-    server.push({ id: send.id, result: { accepted: true } });
-    const { inputId } = send.params as Json;
+    const inputId = await acceptSend(server);
     event("turn.started", { inputId, messageId: "uN" });
     const assistantMessageId = named ? "aN" : undefined;
     event("model.streaming", { kind: "reasoning_delta", assistantMessageId, delta: "Hm." });
@@ -980,9 +954,7 @@ test("P25 P26 R46 in a later turn what runs on in the background is drawn once, 
     const { event, say } = speaker(server);
     const turn = async (messageId: string) => {
       void client.prompt("s", `go ${messageId}`);
-      const send = await server.take((frame) => frame.method === "session/send");
-      server.push({ id: send.id, result: { accepted: true } });
-      const { inputId } = send.params as Json;
+      const inputId = await acceptSend(server);
       event("turn.started", { inputId, ...(named ? { messageId } : {}) });
     };
     await turn("u1");
@@ -1112,9 +1084,8 @@ test("R46 B9 a load during a further try of a prompt shows what the one before h
     ["uN", "aN"],
     ["uO", "aO"],
   ] as const) {
-    const send = await server.take((frame) => frame.method === "session/send");
-    server.push({ id: send.id, result: { accepted: true } });
-    event("turn.started", { inputId: (send.params as Json).inputId, messageId: prompt });
+    const inputId = await acceptSend(server);
+    event("turn.started", { inputId, messageId: prompt });
     store.messages.push(user(prompt, "go"));
     say(`Said by ${reply}.`, reply);
     if (reply === "aO") break;
@@ -1167,9 +1138,8 @@ test("P26 R44 what runs on in the background is shown by a page as running as we
   await load(client, "s", 0);
   const { event } = speaker(server);
   void client.prompt("s", "go");
-  const send = await server.take((frame) => frame.method === "session/send");
-  server.push({ id: send.id, result: { accepted: true } });
-  event("turn.started", { inputId: (send.params as Json).inputId, messageId: "u1" });
+  const inputId = await acceptSend(server);
+  event("turn.started", { inputId, messageId: "u1" });
   const input = { command: "npm run slow", run_in_background: true };
   event("tool.updated", { kind: "scheduled", toolCallId: "c1", toolName: "Bash", input });
   event("session.updated", { taskId: "t1", taskKind: "bash", toolCallId: "c1", status: "running" });

@@ -1,10 +1,10 @@
 /** Loads at awkward moments: of tails in mid-turn, between tries, soon after a resume, and of reads that come late. */
 
 import { expect, test } from "bun:test";
-import type { Json, PlainClient } from "../support/plainClient.ts";
-import { sessionEvent, settle } from "../support/played.ts";
+import type { PlainClient } from "../support/plainClient.ts";
+import { acceptSend, sessionEvent, settle } from "../support/played.ts";
 import { Random } from "../support/random.ts";
-import { agent, begin, earlier, load, shown, user, words } from "../support/stored.ts";
+import { agent, begin, earlier, load, shown, speaker, user, words } from "../support/stored.ts";
 
 /** Two turns are stored, and a prompt was sent that the backend has taken. */
 async function prompted(text = "go") {
@@ -13,17 +13,14 @@ async function prompted(text = "go") {
   store.messages.push(user("u1", "p1"), agent("a1", words("r1")), user("u2", "p2"), agent("a2", words("r2")));
   await load(client, "s");
   const answer = client.prompt("s", text).catch((error: Error) => error);
-  const send = await server.take((frame) => frame.method === "session/send");
-  server.push({ id: send.id, result: { accepted: true } });
-  let seq = 0;
-  const event = (type: string, payload: Json) => server.push(sessionEvent("s", ++seq, type, payload));
+  const inputId = await acceptSend(server);
+  const { event } = speaker(server);
   const say = (delta: string, assistantMessageId?: string) =>
     event("model.streaming", {
       kind: "text_delta",
       delta,
       ...(assistantMessageId ? { assistantMessageId } : {}),
     });
-  const { inputId } = send.params as Json;
   const other = test.client();
   await other.initialize();
   return { ...played, answer, event, say, inputId, other };
@@ -91,9 +88,7 @@ test("R46 a prompt that was taken and has not begun is shown, and so is one whos
     await settle();
     // Between the two.
     expect((await load(other, "s")).lines).toEqual([...BEFORE, "user u3 go", "agent a3 Hello wo"]);
-    const again = await server.take(({ method }) => method === "session/send", 10_000);
-    server.push({ id: again.id, result: { accepted: true } });
-    const second = (again.params as Json).inputId;
+    const second = await acceptSend(server, 10_000);
     server.push(sessionEvent("s", 4, "turn.started", { inputId: second, messageId: "u4" }, "t2"));
     if (stored) store.messages.push(user("u4", "go"));
     const delta = { kind: "text_delta", delta: "Hello world", assistantMessageId: "a4" };

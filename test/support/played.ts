@@ -48,6 +48,13 @@ export const sessionEvent = (
   turnId = "t",
 ): Json => ({ method: "session/event", params: { sessionId, seq, turnId, type, payload } });
 
+/** The send that is under way, or comes, is accepted. @returns its input's id. */
+export async function acceptSend(server: PlayedServer, ms?: number): Promise<unknown> {
+  const send = await server.take((frame) => frame.method === "session/send", ms);
+  server.push({ id: send.id, result: { accepted: true } });
+  return (send.params as Json).inputId;
+}
+
 /** The conversation `/one` is prompted and `s1` made for it: its first send is on the way, `answer` is the prompt's. */
 export async function startPrompted(
   rules?: Clock,
@@ -73,9 +80,7 @@ export async function startRunning(
   const played = await startPrompted(rules, env, more);
   const { server } = played;
   const answer = played.answer.catch((error: unknown) => error as Error);
-  const send = await server.take((frame) => frame.method === "session/send");
-  server.push({ id: send.id, result: { accepted: true } });
-  server.push(sessionEvent("s1", 1, "turn.started", { inputId: (send.params as Json).inputId }));
+  server.push(sessionEvent("s1", 1, "turn.started", { inputId: await acceptSend(server) }));
   await settle();
   return { ...played, answer };
 }

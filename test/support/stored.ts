@@ -2,7 +2,7 @@
 
 import type { PlayedServer } from "./bridge.ts";
 import type { Json, PlainClient } from "./plainClient.ts";
-import { startPlayed } from "./played.ts";
+import { sessionEvent, startPlayed } from "./played.ts";
 import type { Random } from "./random.ts";
 
 export interface Message {
@@ -265,4 +265,16 @@ export async function begin(random: Random, turns: number) {
     await played.test.bridge.close();
   };
   return { ...played, store, end };
+}
+
+/**
+ * Has the session `s` say something, event by event.
+ * @param named the message that it says, where no other is named.
+ */
+export function speaker(server: PlayedServer, named = "aN") {
+  let seq = 0;
+  const event = (type: string, payload: Json) => server.push(sessionEvent("s", ++seq, type, payload));
+  const say = (delta: string, assistantMessageId = named) =>
+    event("model.streaming", { kind: "text_delta", assistantMessageId, delta });
+  return { event, say };
 }

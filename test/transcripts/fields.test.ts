@@ -16,6 +16,7 @@ import type { Log } from "../../src/platform/log.ts";
 import { ManualClock, settle } from "../sim/manualClock.ts";
 import type { Json, PlainClient } from "../support/plainClient.ts";
 import { Player, recorded, type Step } from "./player.ts";
+import { WRONG } from "./wrong.ts";
 
 const frames = join(import.meta.dir, "..", "frames");
 /** What comes unasked, or asks something: the rest are answers to requests of the bridge. */
@@ -29,16 +30,7 @@ const UNASKED = new Set([
 const NAMES = new Set(["/sessionId", "/type"]);
 /** Thousands of bridges need no files, and writing them takes longer than all the rest. */
 const NO_DISK = { HOME: "/dev/null/home" };
-const KINDS: readonly (readonly [name: string, value: unknown])[] = [
-  ["absent", undefined],
-  ["null", null],
-  ["a number", -1],
-  ["no count", 1e308],
-  ["a text", "wrong"],
-  ["an empty text", ""],
-  ["an array", [null, 1, "x", {}]],
-  ["an object", { a: { b: [1] } }],
-];
+const KINDS = [...WRONG, ["no count", 1e308]] as const;
 
 interface Case {
   readonly kind: string;

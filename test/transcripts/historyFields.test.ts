@@ -7,16 +7,7 @@ import { expect, test } from "bun:test";
 import { zSessionNotification } from "../../node_modules/@agentclientprotocol/sdk/dist/v1/unstable/schema/zod.gen.js";
 import type { Json, PlainClient } from "../support/plainClient.ts";
 import { idOf, load, type Message, NEW, OLD, serve } from "./histories.ts";
-
-const KINDS: readonly (readonly [name: string, value: unknown])[] = [
-  ["absent", undefined],
-  ["null", null],
-  ["a number", -1],
-  ["a text", "wrong"],
-  ["an empty text", ""],
-  ["an array", [null, 1, "x", {}]],
-  ["an object", { a: { b: [1] } }],
-];
+import { WRONG } from "./wrong.ts";
 
 interface Case {
   readonly message: number;
@@ -126,7 +117,7 @@ for (const [form, messages] of FORMS)
     let counter = 0;
     for (const each of cases) {
       const own = idOf(messages[each.message]!);
-      for (const [name, value] of KINDS) {
+      for (const [name, value] of WRONG) {
         const id = `${each.message}/${each.path.join("/")} ${name}`;
         held.clear();
         held.set(id, changed(messages, each, value));
